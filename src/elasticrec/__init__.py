@@ -1,0 +1,20 @@
+"""Train one recommender; fit it to every device."""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+__all__ = ["ElasticRecommender", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """`ElasticRecommender`, imported when it is first asked for."""
+    if name == "ElasticRecommender":
+        return import_module("elasticrec.recommender").ElasticRecommender
+    raise AttributeError(f"module 'elasticrec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, so that tab completion offers them before they are loaded."""
+    return sorted([*globals(), "ElasticRecommender"])
