@@ -1,0 +1,98 @@
+"""Where a number came from: the commit, the machine and the command that made it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+"""The repository."""
+
+CODE = ("src", "device", "experiments", "benchmarks", "pyproject.toml", "constraints.txt")
+"""What a measurement depends on: uncommitted changes here, results aside, make a commit dirty."""
+
+
+@lru_cache(maxsize=1)
+def commit() -> str:
+    """The commit that runs, `-dirty` with uncommitted code, "unknown" where nothing tells.
+
+    `ELASTICREC_COMMIT` in the environment goes first. The answer is kept: a long run that asks at
+    its beginning names the commit it started from.
+    """
+    if given := os.environ.get("ELASTICREC_COMMIT"):
+        return given
+    head = _git("rev-parse", "--short=12", "HEAD")
+    if not head or _git("rev-parse", "--show-toplevel") != str(ROOT):
+        return "unknown"
+    here = [path for path in CODE if (ROOT / path).exists()]
+    changes = _git("status", "--porcelain", "--", *here, ":(exclude)*/results/*")
+    return f"{head}-dirty" if changes else head
+
+
+def machine() -> str:
+    """The GPU's name where torch is loaded and sees one, else cores × CPU model.
+
+    `ELASTICREC_MACHINE` in the environment goes first.
+    """
+    if given := os.environ.get("ELASTICREC_MACHINE"):
+        return given
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        return str(torch.cuda.get_device_name(0))
+    return f"{cores()} × {cpu_model()}"
+
+
+def cores() -> int:
+    """How many CPU cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cpu_model() -> str:
+    """The CPU's name as the machine reports it."""
+    try:
+        about = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        about = ""
+    named = re.search(r"^model name\s*:\s*(.+)$", about, flags=re.MULTILINE)
+    return named.group(1).strip() if named else platform.processor() or platform.machine()
+
+
+def memory_gb() -> float:
+    """The machine's memory in 10^9 bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+
+
+def command() -> str:
+    """The command line that runs, with `python` for the interpreter and no machine's paths."""
+    if "-c" in sys.orig_argv[1:]:
+        return "python -c …"
+    return shlex.join(["python", *(without_machine_paths(part) for part in sys.orig_argv[1:])])
+
+
+def without_machine_paths(text: str) -> str:
+    """The text with an absolute path made relative to the repository, or cut to its last part."""
+    before, equals, value = text.rpartition("=")
+    path = Path(value)
+    if not path.is_absolute() or "\n" in value:
+        return text
+    short = path.relative_to(ROOT) if path.is_relative_to(ROOT) else Path("…") / path.name
+    return f"{before}{equals}{short}"
+
+
+def _git(*arguments: str) -> str:
+    """What git answers, stripped; "" where there is no git or no repository."""
+    try:
+        answer = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return answer.stdout.strip()
