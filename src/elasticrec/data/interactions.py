@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from elasticrec.data.ids import Ids
 
+if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+__all__ = ["Ids", "Interactions", "Pairs", "fingerprint"]
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Distinct user-item pairs as one ascending item list per user (a CSR matrix without values)."""
+    """Distinct user-item pairs as an ascending item list per user (a CSR matrix, no values)."""
 
     indptr: np.ndarray
     """(U + 1,) int64: user u has `items[indptr[u]:indptr[u + 1]]`."""
@@ -46,6 +48,30 @@ class Pairs:
         indptr = np.zeros(n_users + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n_users), out=indptr[1:])
         return cls(indptr, columns.astype(np.int32), n_items)
+
+    def check(self) -> None:
+        """Nothing, or a ValueError saying which promise of the fields is broken."""
+        for array, kind in ((self.indptr, np.int64), (self.items, np.int32)):
+            if array.ndim != 1 or array.dtype != kind:
+                found = f"{array.dtype} with {array.ndim} axes"
+                raise ValueError(f"an array of {found}, expected {kind.__name__} with 1")
+        if not len(self.indptr) or self.indptr[0] != 0 or self.indptr[-1] != len(self.items):
+            raise ValueError(f"row ends do not span the {len(self.items)} items")
+        if (np.diff(self.indptr) < 0).any():
+            raise ValueError("row ends fall, expected them to rise")
+        if len(self.items) and not 0 <= self.items.min() <= self.items.max() < self.n_items:
+            raise ValueError(
+                f"item numbers reach from {self.items.min()} to {self.items.max()}, "
+                f"expected 0 to {self.n_items - 1}"
+            )
+        key = self.keys()
+        if (key[1:] <= key[:-1]).any():
+            raise ValueError("items of a user are not ascending and distinct")
+
+    def keys(self) -> np.ndarray:
+        """(n,) int64: one ascending number per pair, `user * n_items + item`."""
+        keys: np.ndarray = self.users.astype(np.int64) * self.n_items + self.items
+        return keys
 
     @property
     def users(self) -> np.ndarray:
@@ -99,98 +125,15 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Ids:
-    """Original ids in dense order: integers (of any size) or strings."""
-
-    values: np.ndarray
-    """(n,) int64, or object holding only `int` (beyond 64 bits) or only `str`."""
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @classmethod
-    def dense(cls, n: int) -> Ids:
-        """The numbers 0 … n - 1 as their own ids."""
-        return cls(np.arange(n, dtype=np.int64))
-
-    @classmethod
-    def of(cls, values: Iterable[Any]) -> Ids:
-        """Ids from any iterable of ints or of strings; int64 where they fit."""
-        listed = [v.item() if isinstance(v, np.generic) else v for v in values]
-        if all(isinstance(v, int) for v in listed):
-            if all(-(2**63) <= v < 2**63 for v in listed):
-                return cls(np.array(listed, dtype=np.int64))
-        elif not all(isinstance(v, str) for v in listed):
-            kinds = sorted({type(v).__name__ for v in listed})
-            raise ValueError(f"ids are a mix of {', '.join(kinds)}; expected all int or all str")
-        out = np.empty(len(listed), dtype=object)
-        out[:] = listed
-        return cls(out)
-
-    def take(self, numbers: np.ndarray) -> Ids:
-        """The ids of some dense numbers."""
-        return Ids(self.values[numbers])
-
-    def of_number(self, number: int) -> int | str:
-        """The original id of one dense number, as a Python int or str."""
-        value = self.values[number]
-        return value.item() if isinstance(value, np.generic) else value
-
-    def numbers(self, wanted: Iterable[Any]) -> np.ndarray:
-        """Dense numbers of ids, -1 where unknown; text that spells an integer id matches it."""
-        listed = list(wanted)
-        integers = len(self.values) == 0 or not isinstance(self.values[0], str)
-        if integers:
-            listed = [_as_int(v) for v in listed]
-        else:
-            listed = [str(v) for v in listed]
-        lookup = {v: i for i, v in enumerate(self.values.tolist())}
-        return np.array([lookup.get(v, -1) for v in listed], dtype=np.int64)
-
-    def arrays(self, name: str) -> dict[str, np.ndarray]:
-        """The ids as plain arrays that `np.savez` stores without pickling."""
-        if self.values.dtype != object:
-            return {f"{name}.int64": self.values}
-        kind = "str" if len(self.values) and isinstance(self.values[0], str) else "int"
-        encoded = [str(v).encode("utf-8") for v in self.values]
-        ends = np.cumsum([len(e) for e in encoded], dtype=np.int64)
-        return {
-            f"{name}.{kind}.ends": ends,
-            f"{name}.{kind}.utf8": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        }
-
-    @classmethod
-    def from_arrays(cls, name: str, stored: Any) -> Ids:
-        """The ids that `arrays(name)` gave."""
-        if f"{name}.int64" in stored:
-            return cls(stored[f"{name}.int64"])
-        kind = "str" if f"{name}.str.ends" in stored else "int"
-        data = stored[f"{name}.{kind}.utf8"].tobytes()
-        ends = stored[f"{name}.{kind}.ends"].tolist()
-        out = np.empty(len(ends), dtype=object)
-        starts = [0, *ends[:-1]]
-        texts = [data[a:b].decode("utf-8") for a, b in zip(starts, ends, strict=True)]
-        out[:] = texts if kind == "str" else [int(t) for t in texts]
-        return cls(out)
-
-
-def _as_int(value: Any) -> Any:
-    """The value as an int where it spells one; anything else as it is."""
-    if isinstance(value, str):
-        try:
-            return int(value)
-        except ValueError:
-            return value
-    return value.item() if isinstance(value, np.generic) else value
-
-
-@dataclass(frozen=True)
 class Interactions:
     """What a reader returns: pairs, the ids behind them, and times and titles where known."""
 
     pairs: Pairs
+    """Who took what, in dense numbers."""
     user_ids: Ids
+    """(U,) original ids of the users."""
     item_ids: Ids
+    """(V,) original ids of the items."""
     times: np.ndarray | None = None
     """(n,) int64 parallel to `pairs.items`: when each pair first happened."""
     titles: np.ndarray | None = None
@@ -200,7 +143,7 @@ class Interactions:
 
 
 def fingerprint(arrays: dict[str, np.ndarray]) -> str:
-    """Hex sha256 over names, types, shapes and bytes of some arrays, in the order of their names."""
+    """Hex sha256 over names, types, shapes and bytes of arrays, in the order of their names."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])

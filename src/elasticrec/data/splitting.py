@@ -1,93 +1,148 @@
-"""Split: train, validation and test pairs of one data set, in one file."""
+"""Ways to split interactions: per user at random, by time, or as published."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
-from pathlib import Path
+import logging
 
 import numpy as np
 
-from elasticrec.data.interactions import Ids, Pairs, fingerprint
+from elasticrec.data.errors import InputError
+from elasticrec.data.interactions import Interactions, Pairs
+from elasticrec.data.split import PARTS, Split
 
-PARTS = ("train", "validation", "test")
+__all__ = ["PARTS", "Split", "published_split", "split_by_time", "split_by_user"]
+
+log = logging.getLogger(__name__)
+
+FRACTIONS = (0.7, 0.1, 0.2)
+"""Shares of train, validation and test, as in the paper."""
+VALIDATION_USERS = 5_000
+"""How many users of a published split give up an eighth of their train items for validation."""
 
 
-@dataclass(frozen=True)
-class Split:
-    """Three disjoint sets of pairs over the same users and items."""
+def split_by_user(
+    interactions: Interactions,
+    fractions: tuple[float, float, float] = FRACTIONS,
+    *,
+    rng: np.random.Generator,
+) -> Split:
+    """A random share of every user's items in each part (the paper's 70/10/20).
 
-    train: Pairs
-    validation: Pairs
-    test: Pairs
-    user_ids: Ids
-    item_ids: Ids
-    titles: np.ndarray | None = None
-    """(V,) object array of str, or None."""
-    name: str = "data"
-    """The data set's name in results: `goodbooks`, `gowalla`, …"""
-    kind: str = "random-70-10-20"
-    """`published`, `random-70-10-20` or `temporal`."""
+    Shares are rounded to the nearest whole number. Everyone has at least one item in test and
+    one in train; what a small user lacks is taken from validation.
+    """
+    kind = "random-" + "-".join(f"{100 * share:.0f}" for share in fractions)
+    return _split_in_order(interactions, fractions, rng.random(len(interactions.pairs)), kind)
 
-    @property
-    def n_users(self) -> int:
-        return self.train.n_users
 
-    @property
-    def n_items(self) -> int:
-        return self.train.n_items
+def split_by_time(
+    interactions: Interactions, fractions: tuple[float, float, float] = FRACTIONS
+) -> Split:
+    """Every user's earliest items in train, then validation, her latest in test.
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Everything as plain arrays."""
-        out = {"n_items": np.array(self.n_items), "name": np.array(self.name)}
-        out["kind"] = np.array(self.kind)
-        for part in PARTS:
-            pairs: Pairs = getattr(self, part)
-            out[f"{part}.indptr"] = pairs.indptr
-            out[f"{part}.items"] = pairs.items
-        out |= self.user_ids.arrays("user_ids") | self.item_ids.arrays("item_ids")
-        if self.titles is not None:
-            out |= Ids(self.titles).arrays("titles")
-        return out
+    Shares are rounded as in `split_by_user`; equal times go by item number.
+    """
+    if interactions.times is None:
+        raise InputError(f"{interactions.name}: has no times, expected a time column to split by")
+    _, when = np.unique(interactions.times, return_inverse=True)
+    return _split_in_order(interactions, fractions, when / (when.max(initial=0) + 1), "temporal")
 
-    def fingerprint(self) -> str:
-        """Hex sha256 of the content."""
-        return fingerprint(self.arrays())
 
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        path = Path(path)
-        partial = path.with_name(path.name + ".part")
-        with partial.open("wb") as file:
-            np.savez_compressed(file, **self.arrays())
-        os.replace(partial, path)
+def published_split(
+    train: Interactions,
+    test: Interactions,
+    *,
+    rng: np.random.Generator,
+    validation_users: int = VALIDATION_USERS,
+    everyone: bool = False,
+) -> Split:
+    """The published train and test, with a validation eighth taken from train.
 
-    @classmethod
-    def load(cls, path: Path | str) -> Split:
-        """The split that `save` wrote; needs numpy alone."""
-        with np.load(path, allow_pickle=False) as stored:
-            n_items = int(stored["n_items"])
-            parts = {
-                part: Pairs(stored[f"{part}.indptr"], stored[f"{part}.items"], n_items)
-                for part in PARTS
-            }
-            has_titles = any(key.startswith("titles.") for key in stored)
-            return cls(
-                **parts,
-                user_ids=Ids.from_arrays("user_ids", stored),
-                item_ids=Ids.from_arrays("item_ids", stored),
-                titles=Ids.from_arrays("titles", stored).values if has_titles else None,
-                name=str(stored["name"]),
-                kind=str(stored["kind"]),
-            )
+    An eighth is rounded to the nearest whole number, so users with fewer than four train items
+    give none and are not drawn. A pair of both parts stays in train alone.
 
-    def renumbered(self, order: np.ndarray) -> Split:
-        """The same split with items in a new order: new item k is old item `order[k]`."""
-        new_of_old = np.empty(len(order), dtype=np.int64)
-        new_of_old[order] = np.arange(len(order))
-        return replace(
-            self,
-            **{part: getattr(self, part).renumbered(new_of_old) for part in PARTS},
-            item_ids=self.item_ids.take(order),
-            titles=None if self.titles is None else self.titles[order],
+    Args:
+        validation_users: how many seeded users give an eighth (all of them if fewer exist).
+        everyone: take an eighth from every user instead, as the paper does.
+    """
+    pairs = train.pairs
+    eighth = _rounded(pairs.per_user / 8)
+    if not everyone:
+        willing = np.flatnonzero(eighth)
+        chosen = rng.choice(willing, size=min(validation_users, len(willing)), replace=False)
+        eighth = np.where(np.isin(np.arange(pairs.n_users), chosen), eighth, 0)
+    rank = _rank_within_user(pairs, rng.random(len(pairs)))
+    held_out = rank < np.repeat(eighth, pairs.per_user)
+    repeated = np.isin(test.pairs.keys(), pairs.keys(), assume_unique=True)
+    if repeated.any():
+        n_repeated = int(repeated.sum())
+        log.warning("%s: %d test pairs are also in train, left out of test", train.name, n_repeated)
+    return Split(
+        _kept(pairs, ~held_out),
+        _kept(pairs, held_out),
+        _kept(test.pairs, ~repeated),
+        user_ids=train.user_ids,
+        item_ids=train.item_ids,
+        titles=train.titles,
+        name=train.name,
+        kind="published",
+    )
+
+
+def _split_in_order(
+    interactions: Interactions, fractions: tuple[float, float, float], order: np.ndarray, kind: str
+) -> Split:
+    """A split that gives each user's pairs to the parts by rising `order` (in [0, 1))."""
+    pairs = interactions.pairs
+    _check_splittable(interactions, fractions)
+    n = pairs.per_user
+    most = np.maximum(n - 1, 0)  # one item stays in train
+    n_test = np.clip(_rounded(n * fractions[2]), np.minimum(1, most), most)
+    n_validation = np.minimum(_rounded(n * fractions[1]), most - n_test)
+    rank = _rank_within_user(pairs, order)
+    n_train = n - n_validation - n_test
+    in_train = rank < np.repeat(n_train, n)
+    in_test = rank >= np.repeat(n_train + n_validation, n)
+    return Split(
+        _kept(pairs, in_train),
+        _kept(pairs, ~in_train & ~in_test),
+        _kept(pairs, in_test),
+        user_ids=interactions.user_ids,
+        item_ids=interactions.item_ids,
+        titles=interactions.titles,
+        name=interactions.name,
+        kind=kind,
+    )
+
+
+def _check_splittable(interactions: Interactions, fractions: tuple[float, float, float]) -> None:
+    """Nothing, or an error about shares that are none or a user who cannot be split."""
+    if len(fractions) != 3 or min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-9:
+        raise ValueError(f"fractions are {fractions}, expected three shares that sum to 1")
+    if not len(interactions.pairs):
+        raise InputError(f"{interactions.name}: has no interactions, nothing to split")
+    single = np.flatnonzero(interactions.pairs.per_user == 1)
+    if len(single):
+        raise InputError(
+            f"{interactions.name}: user {interactions.user_ids.of_number(single[0])!r} has 1 "
+            f"interaction ({len(single)} such users), expected at least 2 to split"
         )
+
+
+def _rounded(amounts: np.ndarray) -> np.ndarray:
+    """Each amount as the nearest whole number, halves upward."""
+    return np.floor(amounts + 0.5).astype(np.int64)
+
+
+def _rank_within_user(pairs: Pairs, order: np.ndarray) -> np.ndarray:
+    """(n,) each pair's place, from 0, among its user's pairs by rising `order` (in [0, 1))."""
+    by_user = np.argsort(pairs.users + order, kind="stable")
+    rank = np.empty(len(pairs), dtype=np.int64)
+    rank[by_user] = np.arange(len(pairs)) - np.repeat(pairs.indptr[:-1], pairs.per_user)
+    return rank
+
+
+def _kept(pairs: Pairs, chosen: np.ndarray) -> Pairs:
+    """The pairs where `chosen` holds, over the same users and items."""
+    ends = np.concatenate(([0], np.cumsum(chosen)))[pairs.indptr]
+    return Pairs(ends.astype(np.int64), pairs.items[chosen], pairs.n_items)

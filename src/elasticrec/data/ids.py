@@ -1,0 +1,150 @@
+"""Ids: the original names of users and items behind their dense numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+"""How an integer id is spelled: `007` or `+7` is text, or its spelling would be lost."""
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Original ids in dense order: integers (of any size) or strings."""
+
+    values: np.ndarray
+    """(n,) int64, or object holding only `int` (beyond 64 bits) or only `str`."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def are_text(self) -> bool:
+        """Whether the ids are strings."""
+        return bool(self.values.dtype == object and len(self) and isinstance(self.values[0], str))
+
+    @classmethod
+    def dense(cls, n: int) -> Ids:
+        """The numbers 0 … n - 1 as their own ids."""
+        return cls(np.arange(n, dtype=np.int64))
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> Ids:
+        """Ids from any iterable of ints or of strings; int64 where they fit."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            if np.can_cast(values.dtype, np.int64) or values.max(initial=0) <= INT64_MAX:
+                return cls(values.astype(np.int64))
+            return cls(values.astype(object))
+        listed = [v.item() if isinstance(v, np.generic) else v for v in values]
+        kinds = {type(v) for v in listed}
+        if kinds <= {int}:
+            if all(INT64_MIN <= v <= INT64_MAX for v in listed):
+                return cls(np.array(listed, dtype=np.int64))
+        elif kinds != {str}:
+            names = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise ValueError(f"ids are of type {names}; expected all int or all str")
+        return cls(as_objects(listed))
+
+    @classmethod
+    def from_text(cls, texts: list[str]) -> Ids:
+        """Ids that were read as text: integers where every one of them spells one, else strings."""
+        if all(INTEGER.fullmatch(text) for text in texts):
+            return cls.of([int(text) for text in texts])
+        return cls(as_objects(texts))
+
+    def take(self, numbers: np.ndarray) -> Ids:
+        """The ids of some dense numbers."""
+        return Ids(self.values[numbers])
+
+    def of_number(self, number: int) -> int | str:
+        """The original id of one dense number, as a Python int or str."""
+        value: Any = self.values[number]
+        plain: int | str = value.item() if isinstance(value, np.generic) else value
+        return plain
+
+    def numbers(self, wanted: Iterable[Any]) -> np.ndarray:
+        """Dense numbers of ids, -1 where unknown; text that spells an integer id matches it."""
+        if self.values.dtype == object:
+            as_key = str if self.are_text else _as_int
+            listed = [self._lookup.get(as_key(value), -1) for value in wanted]
+            return np.array(listed, dtype=np.int64)
+        if isinstance(wanted, np.ndarray) and wanted.dtype.kind == "i":
+            return self._found(wanted.astype(np.int64))
+        integers = [_as_int(value) for value in wanted]
+        usable = np.array([_fits(value) for value in integers], dtype=bool)
+        out = np.full(len(integers), -1, dtype=np.int64)
+        chosen = [value for value, fits in zip(integers, usable, strict=True) if fits]
+        out[usable] = self._found(np.array(chosen, dtype=np.int64))
+        return out
+
+    def _found(self, wanted: np.ndarray) -> np.ndarray:
+        """Dense numbers of int64 ids, -1 where unknown."""
+        order, ascending = self._sorted
+        if not len(ascending):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+        return np.where(ascending[at] == wanted, order[at], -1)
+
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        """The order that sorts int64 ids, and the ids in it; made at the first look-up."""
+        order = np.argsort(self.values, kind="stable")
+        return order, self.values[order]
+
+    @cached_property
+    def _lookup(self) -> dict[Any, int]:
+        """The dense number of each int or str object; made at the first look-up."""
+        return {value: number for number, value in enumerate(self.values.tolist())}
+
+    def arrays(self, name: str) -> dict[str, np.ndarray]:
+        """The ids as plain arrays that `np.savez` stores without pickling."""
+        if self.values.dtype != object:
+            return {f"{name}.int64": self.values}
+        kind = "str" if self.are_text else "int"
+        encoded = [str(v).encode("utf-8") for v in self.values]
+        ends = np.cumsum([len(e) for e in encoded], dtype=np.int64)
+        return {
+            f"{name}.{kind}.ends": ends,
+            f"{name}.{kind}.utf8": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        }
+
+    @classmethod
+    def from_arrays(cls, name: str, stored: Mapping[str, np.ndarray]) -> Ids:
+        """The ids that `arrays(name)` gave."""
+        if f"{name}.int64" in stored:
+            return cls(stored[f"{name}.int64"])
+        kind = "str" if f"{name}.str.ends" in stored else "int"
+        data = stored[f"{name}.{kind}.utf8"].tobytes()
+        ends = stored[f"{name}.{kind}.ends"].tolist()
+        texts = [data[a:b].decode("utf-8") for a, b in zip([0, *ends[:-1]], ends, strict=False)]
+        return cls(as_objects(texts if kind == "str" else [int(t) for t in texts]))
+
+
+def as_objects(values: list[Any]) -> np.ndarray:
+    """The values as an object array, whatever they are."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def _as_int(value: Any) -> Any:
+    """The value as an int where it is or spells one; None where it does not."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return int(value) if INTEGER.fullmatch(value) else None
+    return value if isinstance(value, int) else None
+
+
+def _fits(value: Any) -> bool:
+    """Whether a value is an int of at most 64 bits."""
+    return value is not None and INT64_MIN <= value <= INT64_MAX

@@ -1,0 +1,141 @@
+"""Split: train, validation and test pairs of one data set, in one file."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elasticrec.data.errors import InputError
+from elasticrec.data.files import check_readable, written_whole
+from elasticrec.data.interactions import Ids, Pairs, fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Three disjoint sets of pairs over the same users and items."""
+
+    train: Pairs
+    """What a model may learn from."""
+    validation: Pairs
+    """What settings are chosen by."""
+    test: Pairs
+    """What results are measured on."""
+    user_ids: Ids
+    """(U,) original ids of the users."""
+    item_ids: Ids
+    """(V,) original ids of the items."""
+    titles: np.ndarray | None = None
+    """(V,) object array of str, or None."""
+    name: str = "data"
+    """The data set's name in results: `goodbooks`, `gowalla`, …"""
+    kind: str = "random-70-10-20"
+    """`published`, `random-70-10-20` or `temporal`."""
+
+    @property
+    def n_users(self) -> int:
+        """How many users exist, with pairs or not."""
+        return self.train.n_users
+
+    @property
+    def n_items(self) -> int:
+        """How many items exist, in train or not."""
+        return self.train.n_items
+
+    def check(self) -> None:
+        """Nothing, or a ValueError saying which promise of the fields is broken."""
+        for part in PARTS:
+            pairs: Pairs = getattr(self, part)
+            pairs.check()
+            if (pairs.n_users, pairs.n_items) != (self.n_users, self.n_items):
+                raise ValueError(f"{part} counts {pairs.n_users} users, train {self.n_users}")
+        titles = self.item_ids if self.titles is None else self.titles
+        counts = (len(self.user_ids), len(self.item_ids), len(titles))
+        if counts != (self.n_users, self.n_items, self.n_items):
+            raise ValueError(
+                f"{counts[0]} user ids, {counts[1]} item ids, {counts[2]} titles, "
+                f"expected {self.n_users}, {self.n_items}, {self.n_items}"
+            )
+        keys = np.sort(np.concatenate([getattr(self, part).keys() for part in PARTS]))
+        if (keys[1:] == keys[:-1]).any():
+            raise ValueError("a pair is in two parts, expected disjoint parts")
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything as plain arrays."""
+        out = {"n_items": np.array(self.n_items), "name": np.array(self.name)}
+        out["kind"] = np.array(self.kind)
+        for part in PARTS:
+            pairs: Pairs = getattr(self, part)
+            out[f"{part}.indptr"] = pairs.indptr
+            out[f"{part}.items"] = pairs.items
+        out |= self.user_ids.arrays("user_ids") | self.item_ids.arrays("item_ids")
+        if self.titles is not None:
+            out |= Ids(self.titles).arrays("titles")
+        return out
+
+    def fingerprint(self) -> str:
+        """Hex sha256 of the content."""
+        return fingerprint(self.arrays())
+
+    def save(self, path: Path | str) -> None:
+        """Write one `.npz` file, whole or not at all."""
+        with written_whole(path) as file:
+            np.savez_compressed(file, allow_pickle=False, **self.arrays())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Split:
+        """The split that `save` wrote; needs numpy alone. Any other file is refused."""
+        path = check_readable(path)
+        expected = "expected a split written by `elasticrec data prepare`"
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                if not isinstance(stored, np.lib.npyio.NpzFile):
+                    raise InputError(f"{path}: is a single array, {expected}")
+                split = cls._from_arrays(stored)
+            split.check()
+        except InputError:
+            raise
+        except KeyError as error:
+            raise InputError(f"{path}: has no {error.args[0]!r}, {expected}") from None
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(f"{path}: cannot be used ({reason}), {expected}") from None
+        return split
+
+    @classmethod
+    def _from_arrays(cls, stored: Mapping[str, np.ndarray]) -> Split:
+        """The split that `arrays` gave."""
+        n_items = int(stored["n_items"])
+        parts = {
+            part: Pairs(stored[f"{part}.indptr"], stored[f"{part}.items"], n_items)
+            for part in PARTS
+        }
+        has_titles = any(key.startswith("titles.") for key in stored)
+        return cls(
+            **parts,
+            user_ids=Ids.from_arrays("user_ids", stored),
+            item_ids=Ids.from_arrays("item_ids", stored),
+            titles=Ids.from_arrays("titles", stored).values if has_titles else None,
+            name=str(stored["name"]),
+            kind=str(stored["kind"]),
+        )
+
+    def renumbered(self, order: np.ndarray) -> Split:
+        """The same split with items in a new order: new item k is old item `order[k]`."""
+        new_of_old = np.empty(len(order), dtype=np.int64)
+        new_of_old[order] = np.arange(len(order))
+        return replace(
+            self,
+            **{part: getattr(self, part).renumbered(new_of_old) for part in PARTS},
+            item_ids=self.item_ids.take(order),
+            titles=None if self.titles is None else self.titles[order],
+        )
