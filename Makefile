@@ -1,0 +1,65 @@
+# Every task of the project. On a fresh clone each target first makes its own virtual environment;
+# that needs Python 3.11 or later and happens again only when the dependencies change.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchmarks/*.py))))
+EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow check bench docs figures clean
+
+help:            ## list the targets
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+
+setup: $(READY)  ## make the virtual environment, if it is missing or out of date
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "elasticrec needs Python 3.11 or later, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1);" \
+	       "name another one: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "==> making $(VENV) and installing the dependencies (once; minutes, mostly torch)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  -c constraints.txt -e ".[train,serve,plots,dev]"
+	@touch $@
+
+demo: $(READY)       ## tell the whole story on the embedded goodbooks sample
+	@echo "==> the demo: everything on the embedded goodbooks sample"
+	@$(BIN)/python -m elasticrec demo
+
+test: $(READY)       ## run the tests: fast, offline
+	@echo "==> tests (fast, offline)"
+	@$(BIN)/python -m pytest -q
+
+test-slow: $(READY)  ## run the tests that take minutes, a GPU or data from elsewhere
+	@echo "==> slow tests; those without their GPU or data are skipped"
+	@$(BIN)/python -m pytest -q -m "slow or gpu or realdata"
+
+check: $(READY)      ## lint, format, types, layers, spelling, generated pages
+	@echo "==> lint"           && $(BIN)/ruff check --quiet .
+	@echo "==> format"         && $(BIN)/ruff format --quiet --check . || \
+	  { echo "run: $(BIN)/ruff format ." >&2; exit 1; }
+	@echo "==> types"          && $(BIN)/mypy
+	@echo "==> layers"         && $(BIN)/lint-imports --no-cache --no-logo
+	@echo "==> spelling"       && $(BIN)/codespell
+	@echo "==> docs up to date" && $(BIN)/python scripts/cli_reference.py --check
+
+bench: $(READY)      ## measure speed and memory; appends to benchmarks/results
+	@for name in $(BENCHMARKS); do \
+	  echo "==> benchmark $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+docs: $(READY)       ## write the generated pages
+	@echo "==> docs/cli.md from --help" && $(BIN)/python scripts/cli_reference.py
+
+figures: $(READY)    ## draw the figures from the committed result lines
+	@for name in $(EXPERIMENTS); do \
+	  echo "==> figures of $$name"; $(BIN)/python -m experiments.$$name draw || exit 1; done
+
+clean:               ## remove the virtual environment and what the tools left
+	@echo "==> removing $(VENV), caches and outputs"
+	@rm -rf $(VENV) build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	  .import_linter_cache
