@@ -1,0 +1,51 @@
+"""Questions: what an evaluation asks of a ranking, the same for every way to rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from elasticrec.data.errors import InputError
+
+if TYPE_CHECKING:
+    from elasticrec.data.interactions import Pairs
+    from elasticrec.data.splitting import Split
+
+Part = Literal["test", "validation"]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What an evaluation asks: which items each user may be shown, and which are relevant."""
+
+    users: np.ndarray
+    """(n,) numbers of the users asked about: those with relevant items."""
+    seen: Pairs
+    """n users: the items that each must not be shown."""
+    relevant: Pairs
+    """n users: the items that each should be shown, at least one."""
+
+
+def questions(split: Split, part: Part = "test", users: np.ndarray | None = None) -> Questions:
+    """The users with relevant items in a part; train is hidden, and validation too when testing.
+
+    A relevant item that is hidden all the same can never be shown, and counts as missed.
+
+    Args:
+        split: over all users.
+        part: whose pairs are relevant.
+        users: numbers of those to ask about; by default everyone.
+    """
+    if part not in ("test", "validation"):
+        raise InputError(f"cannot evaluate on part {part!r}; expected test or validation")
+    relevant: Pairs = getattr(split, part)
+    asked = np.arange(split.n_users) if users is None else np.asarray(users)
+    asked = asked[relevant.per_user[asked] > 0]
+    if not len(asked):
+        raise InputError(f"the {part} part of {split.name!r} holds no item of any user asked for")
+    seen = split.train.rows(asked)
+    if part == "test":
+        seen = seen.union(split.validation.rows(asked))
+    return Questions(asked, seen, relevant.rows(asked))

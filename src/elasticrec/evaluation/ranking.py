@@ -1,0 +1,221 @@
+"""Exact evaluation: rank all items a person has not taken, for many persons at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elasticrec.data.errors import InputError
+from elasticrec.evaluation.metrics import (
+    DEFAULT_METRICS,
+    NOT_LISTED,
+    metrics_from_ranks,
+    parse_metrics,
+)
+from elasticrec.evaluation.questions import Part, Questions, questions
+from elasticrec.evaluation.toplist import hide, top_items
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from elasticrec.blocks.table import BlockTable
+    from elasticrec.data.interactions import Pairs
+    from elasticrec.data.splitting import Split
+
+ScoreBatch = Callable[[int, int], "Tensor"]
+"""Scores (stop - start, V) of the evaluated users start … stop - 1; the ranking overwrites them."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well some users' relevant items are ranked."""
+
+    metrics: dict[str, float]
+    """Mean over users, by name: `recall@20`, …"""
+    coverage: float
+    """Share of all items that stand in at least one user's list of the largest K."""
+    n_users: int
+    """How many users have relevant items, and so count in the means."""
+    users: np.ndarray
+    """(n_users,) their numbers."""
+    per_user: dict[str, np.ndarray] | None = None
+    """Each metric's value per user, parallel to `users`, where they were kept."""
+
+    def __str__(self) -> str:
+        named = [f"{name} {value:.4f}" for name, value in self.metrics.items()]
+        return ", ".join([*named, f"coverage {self.coverage:.3f}", f"{self.n_users:,} users"])
+
+
+def evaluate(
+    table: BlockTable,
+    split: Split,
+    *,
+    part: Part = "test",
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    users: np.ndarray | None = None,
+    user_vectors: np.ndarray | None = None,
+    histories: Pairs | None = None,
+    composition_items: np.ndarray | None = None,
+    batch_size: int | None = None,
+    device: str = "auto",
+    keep_per_user: bool = False,
+) -> Evaluation:
+    """How well a table ranks the relevant items of a part, by exact ranking over all items.
+
+    Args:
+        table: trained users and item blocks.
+        split: the split it was trained on; items taken in train are never shown, nor those in
+            validation when testing.
+        part: whose pairs are relevant; users without any are left out of the means.
+        metrics: names with a length, such as `recall@20`.
+        users: numbers of the users to evaluate; by default everyone.
+        user_vectors: (U, D) vectors to use instead of the table's own.
+        histories: U users: fold every person in from these items instead of using her trained
+            vector. A table without users folds in from train alone, on every part.
+        composition_items: (V, k) item vectors to score instead of the table's own, in the form
+            that `blocks.scoring.effective` gives; such as what a composition keeps of them.
+        batch_size: users scored at once; by default as many as suits the device. It never
+            changes how equal scores are ordered.
+        device: `auto`, `cpu` or `cuda`.
+        keep_per_user: also return each user's values.
+    """
+    from elasticrec.blocks.scoring import effective
+
+    asked = questions(split, part, users)
+    if user_vectors is not None:
+        vectors = user_vectors[asked.users]
+    elif histories is not None or table.users is None:
+        taken = split.train if histories is None else histories
+        vectors = table.fold_in(taken.rows(asked.users))
+    else:
+        vectors = table.users[asked.users]
+    persons, items = effective(replace(table, users=vectors))
+    return evaluate_vectors(
+        persons,
+        items if composition_items is None else composition_items,
+        asked,
+        metrics=metrics,
+        batch_size=batch_size,
+        device=device,
+        keep_per_user=keep_per_user,
+    )
+
+
+def evaluate_vectors(
+    persons: Any,
+    items: Any,
+    asked: Questions,
+    *,
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    batch_size: int | None = None,
+    device: str = "auto",
+    keep_per_user: bool = False,
+) -> Evaluation:
+    """How well products of persons (n, k) and items (V, k) rank what is relevant to each person.
+
+    Args:
+        persons: numpy array or tensor, parallel to `asked.users`.
+        items: numpy array or tensor.
+        asked: what each person has seen and should be shown.
+        metrics, batch_size, device, keep_per_user: as in `evaluate`.
+    """
+    import torch
+
+    where = pick_device(device)
+    P, E = _tensor(persons, where), _tensor(items, where)
+    for name, vectors in (("user", P), ("item", E)):
+        if not bool(torch.isfinite(vectors).all()):
+            raise InputError(f"{name} vectors hold NaN or infinity; expected finite numbers")
+    size = batch_size or users_at_once(len(E), where)
+    scores = torch.empty((min(size, len(P)), len(E)), device=where)  # reused by every batch
+
+    def score_batch(start: int, stop: int) -> Tensor:
+        return torch.matmul(P[start:stop], E.T, out=scores[: stop - start])
+
+    return evaluate_scores(
+        score_batch,
+        asked,
+        metrics=metrics,
+        batch_size=size,
+        device=where,
+        keep_per_user=keep_per_user,
+    )
+
+
+def evaluate_scores(
+    score_batch: ScoreBatch,
+    asked: Questions,
+    *,
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    batch_size: int = 256,
+    device: str = "cpu",
+    keep_per_user: bool = False,
+) -> Evaluation:
+    """How well any scores rank what is relevant to each person; the rest is as in `evaluate`."""
+    names = [str(metric) for metric in parse_metrics(metrics)]
+    k = max(metric.k for metric in parse_metrics(names))
+    ranks, shown = rank_relevant(score_batch, asked, k, batch_size=batch_size, device=device)
+    per_user = metrics_from_ranks(ranks, asked.relevant.indptr, names)
+    return Evaluation(
+        metrics={name: float(values.mean()) for name, values in per_user.items()},
+        coverage=float(shown.mean()),
+        n_users=len(asked.users),
+        users=asked.users,
+        per_user=per_user if keep_per_user else None,
+    )
+
+
+def rank_relevant(
+    score_batch: ScoreBatch, asked: Questions, k: int, *, batch_size: int, device: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rank of each relevant pair among the first k, else NOT_LISTED; and (V,) who is listed."""
+    import torch
+
+    V = asked.seen.n_items
+    seen = torch.as_tensor(asked.seen.items, device=device)
+    wanted = torch.as_tensor(asked.relevant.users.astype(np.int64) * V + asked.relevant.items)
+    wanted = wanted.to(device)  # ascending: users are, and items within a user
+    ranks = torch.full((len(wanted),), NOT_LISTED, dtype=torch.int32, device=device)
+    shown = torch.zeros(V + 1, dtype=torch.bool, device=device)  # the last stands for "nothing"
+    for start in range(0, len(asked.users), batch_size):
+        stop = min(start + batch_size, len(asked.users))
+        offsets = asked.seen.indptr[start : stop + 1]
+        scores = score_batch(start, stop)
+        hide(scores, torch.as_tensor(offsets - offsets[0]), seen[offsets[0] : offsets[-1]])
+        listed = top_items(scores, k).items  # (B, K)
+        shown[listed] = True
+        keys = torch.arange(start, stop, device=device).unsqueeze(1) * V + listed
+        keys = keys.masked_fill_(listed < 0, -1)
+        places = torch.searchsorted(wanted, keys).clamp_(max=len(wanted) - 1)
+        hits = wanted[places] == keys
+        ranks[places[hits]] = hits.nonzero()[:, 1].to(torch.int32)
+    return ranks.cpu().numpy(), shown[:-1].cpu().numpy()
+
+
+def _tensor(vectors: Any, device: str) -> Tensor:
+    """Vectors as float32 on a device; copied if read-only, as torch would warn."""
+    import torch
+
+    if isinstance(vectors, np.ndarray) and not vectors.flags.writeable:
+        vectors = vectors.copy()
+    return torch.as_tensor(vectors, dtype=torch.float32, device=device)
+
+
+def users_at_once(n_items: int, device: str) -> int:
+    """How many users' scores to hold at once: about 200 MB on a CPU, 1 GB on a GPU."""
+    numbers = 50_000_000 if device == "cpu" else 250_000_000
+    return max(1, min(4096, numbers // n_items))
+
+
+def pick_device(name: str) -> str:
+    """`cuda` where `auto` finds one, else `cpu`; a device that is not there is refused."""
+    import torch
+
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name not in ("cpu", "cuda") or (name == "cuda" and not torch.cuda.is_available()):
+        raise InputError(f"device {name!r} is not available here; expected auto, cpu or cuda")
+    return name
