@@ -1,0 +1,105 @@
+"""The root of the command line: found commands, one-line errors, exit codes, a light start."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import elasticrec
+from elasticrec.cli import main
+from elasticrec.data.errors import InputError
+
+HEAVY = {"torch", "scipy", "polars", "pandas", "matplotlib", "sklearn", "fastapi"}
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def imported_by(code):
+    listed = run("-c", f"import sys\n{code}\nprint(*sys.modules)")
+    assert listed.returncode == 0, listed.stderr
+    return {name.partition(".")[0] for name in listed.stdout.split()}
+
+
+@pytest.fixture
+def command_raises(monkeypatch):
+    """Puts a command `data` in place of the real one that raises what it is given."""
+
+    def put(error):
+        def data():
+            raise error
+
+        mount = main.typer.Typer()
+        mount.command("data")(data)
+        command = main.get_group(mount).commands["data"]
+        monkeypatch.setattr(main, "command_names", lambda: ["data"])
+        monkeypatch.setattr(main, "load_command", lambda name: command)
+        return CliRunner().invoke(main.app, ["data"])
+
+    return put
+
+
+def test_import_is_light():
+    assert not HEAVY & imported_by("import elasticrec")
+
+
+def test_help_and_every_command_import_nothing_heavy():
+    code = "from elasticrec.cli.main import *\nfor name in command_names(): load_command(name)"
+    assert not HEAVY & imported_by(code)
+
+
+def test_every_command_says_what_it_does_in_the_root_help():
+    shown = CliRunner().invoke(main.app, ["--help"])
+    assert shown.exit_code == 0
+    for name in main.command_names():
+        assert main.load_command(name).get_short_help_str() in shown.stdout
+
+
+SCRIPT = "from elasticrec.cli.main import run; run()"  # what the installed command does
+
+
+@pytest.mark.parametrize("start", [["-m", "elasticrec"], ["-c", SCRIPT]])
+def test_version(start):
+    shown = run(*start, "--version")
+    assert (shown.returncode, shown.stdout) == (0, f"elasticrec {elasticrec.__version__}\n")
+
+
+def test_bad_input_is_one_line_and_exit_code_2(command_raises):
+    result = command_raises(InputError("books.csv, line 3:\n  expected a number"))
+    assert result.exit_code == 2
+    assert result.stderr == "error: books.csv, line 3: expected a number\n"
+    assert result.stdout == ""
+
+
+def test_a_missing_file_is_one_line_and_exit_code_2(command_raises):
+    result = command_raises(FileNotFoundError(2, "No such file or directory", "books.csv"))
+    assert result.exit_code == 2
+    assert result.stderr == "error: books.csv: No such file or directory\n"
+
+
+def test_a_missing_library_names_the_extra(command_raises):
+    result = command_raises(ModuleNotFoundError("No module named 'polars'", name="polars"))
+    assert result.exit_code == 2
+    assert result.stderr.endswith("pip install 'elasticrec[train]'\n")
+
+
+def test_a_defect_keeps_its_traceback(command_raises):
+    assert isinstance(command_raises(ZeroDivisionError()).exception, ZeroDivisionError)
+    unknown = ModuleNotFoundError("No module named 'elasticrec.nothing'", name="elasticrec.nothing")
+    assert command_raises(unknown).exception is unknown
+
+
+def test_interrupt_is_exit_code_130(command_raises):
+    assert command_raises(KeyboardInterrupt()).exit_code == 130
+
+
+def test_an_unknown_command_lists_the_known():
+    result = CliRunner().invoke(main.app, ["tarin"])
+    assert result.exit_code == 2
+    assert "there is no command 'tarin'" in result.stderr
+    for name in main.command_names():
+        assert name in result.stderr
