@@ -1,0 +1,136 @@
+"""How good each base is at full size, on every data set.
+
+    python -m experiments.bases tune --config experiments/configs/bases-tuning.toml --data DIR
+    python -m experiments.bases run --config experiments/configs/bases.toml --data DIR
+    python -m experiments.bases draw
+
+`tune` measures validation alone; `run` measures test, for every seed. DIR holds prepared splits,
+`gowalla.npz` and so on (`elasticrec data prepare`). Both skip what the results already hold.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+import tomllib
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from elasticrec.data.splitting import Split
+from experiments import lines
+
+METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
+app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+
+Config = Annotated[Path, typer.Option(help="TOML file with one [[trial]] per training.")]
+Data = Annotated[Path, typer.Option(help="Folder of prepared splits.")]
+Jobs = Annotated[int, typer.Option(help="Trainings at the same time.")]
+Only = Annotated[str, typer.Option(help="Data sets to run, separated by commas; all by default.")]
+
+
+@app.command()
+def tune(config: Config, data: Data, jobs: Jobs = 1, only: Only = "", device: str = "auto") -> None:
+    """Train every trial with seed 0 and measure it on validation."""
+    trials = [t | {"part": "validation", "experiment": "bases-tuning"} for t in read_trials(config)]
+    measure_all(trials, data, jobs, only, device)
+
+
+@app.command()
+def run(
+    config: Config,
+    data: Data,
+    jobs: Jobs = 1,
+    only: Only = "",
+    device: str = "auto",
+    seeds: int = 3,
+) -> None:
+    """Train every trial with each seed and measure it on test."""
+    trials = [t | {"part": "test", "experiment": "bases"} for t in read_trials(config)]
+    trials = [t | {"seed": seed} for t in trials for seed in range(seeds)]
+    measure_all(trials, data, jobs, only, device)
+
+
+def read_trials(path: Path) -> list[dict[str, Any]]:
+    """The trials of a TOML file: `dataset`, `label`, and fields of TrainConfig, over [common]."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    common = content.get("common", {})
+    return [{"seed": 0, "label": ""} | common | trial for trial in content["trial"]]
+
+
+def measure_all(
+    trials: list[dict[str, Any]], data: Path, jobs: int, only: str, device: str
+) -> None:
+    """Measure the trials that have no result line yet, several at a time."""
+    wanted = [t for t in trials if not only or t["dataset"] in only.split(",")]
+    todo = [(t, data, device) for t in wanted if not _is_done(t)]
+    print(f"{len(todo)} to do, {len(wanted) - len(todo)} done")
+    started = time.monotonic()
+    if jobs == 1:
+        for each in todo:
+            print(_measure(each), flush=True)
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
+        for line in pool.imap_unordered(_measure, todo, chunksize=1):
+            print(f"{time.monotonic() - started:6.1f} s  {line}", flush=True)
+
+
+def _settings(trial: dict[str, Any]) -> Any:
+    from elasticrec.training.config import TrainConfig
+
+    known = {"dataset", "label", "part", "experiment"}
+    return TrainConfig(**{name: value for name, value in trial.items() if name not in known})
+
+
+def _is_done(trial: dict[str, Any]) -> bool:
+    config = _settings(trial)
+    hashed = lines.config_hash(asdict(replace(config, seed=0)))
+    return any(
+        (line["dataset"], line["seed"], line["config_hash"])
+        == (trial["dataset"], config.seed, hashed)
+        for line in lines.read(trial["experiment"])
+    )
+
+
+def _measure(task: tuple[dict[str, Any], Path, str]) -> str:
+    """Train one trial, append its line, and say it in short."""
+    from elasticrec.evaluation.ranking import evaluate
+    from elasticrec.training.loop import train
+
+    trial, data, device = task
+    split = Split.load(data / f"{trial['dataset']}.npz")
+    config = _settings(trial)
+    try:
+        trained = train(split, config, device=device)
+    except FloatingPointError as error:
+        return f"{trial['dataset']} {trial['label']}: {error}"
+    found = evaluate(trained.table, split, part=trial["part"], metrics=METRICS, device=device)
+    lines.append(
+        trial["experiment"],
+        {
+            "dataset": trial["dataset"],
+            "split": split.kind,
+            "method": config.base,
+            "person": "history" if config.base == "history" else "vector",
+            "dimensions": config.dimensions,
+            "seed": config.seed,
+            "metrics": found.metrics | {"coverage": found.coverage},
+            "seconds": round(trained.progress.seconds, 2),
+            "config": asdict(replace(config, seed=0)),
+            "label": trial["label"],
+            "part": trial["part"],
+            "epochs": trained.progress.epoch,
+            "validation": trained.progress.best,
+            "looks": trained.progress.looks,
+        },
+    )
+    return (
+        f"{trial['dataset']} {trial['label']} seed {config.seed}: {found} "
+        f"({trained.progress.seconds:.0f} s, {trained.progress.epoch} epochs)"
+    )
+
+
+if __name__ == "__main__":
+    app()

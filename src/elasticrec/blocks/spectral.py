@@ -1,0 +1,45 @@
+"""A head start: the leading singular vectors of the normalised graph as first vectors."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from elasticrec.blocks.lightgcn import Graph
+
+
+def spectral_tables(
+    graph: Graph,
+    dimensions: int,
+    generator: torch.Generator,
+    *,
+    power: float = 0.5,
+    rounds: int = 6,
+) -> tuple[Tensor, Tensor]:
+    """(U, D) users and (V, D) items with unit rows, from a randomised SVD of the graph.
+
+    Args:
+        power: singular values are raised to this before the rows are normalised.
+        rounds: subspace iterations; a few are plenty, since training goes on from here.
+    """
+    n_users, n_items = graph.from_items.shape
+    D = min(dimensions, n_users, n_items)
+    width = min(D + 16, n_users, n_items)
+    basis = torch.randn(n_items, width, generator=generator, device=generator.device)
+    for _ in range(rounds):
+        basis = torch.linalg.qr(graph.from_users @ (graph.from_items @ basis)).Q
+    images = graph.from_items @ basis  # (U, width)
+    left, values, right = torch.linalg.svd(images, full_matrices=False)
+    scale = values[:D] ** power
+    users = left[:, :D] * scale
+    items = (basis @ right.T)[:, :D] * scale
+    noise = torch.randn(n_items, D, generator=generator, device=generator.device) * 1e-4
+    users, items = normalize(users, dim=1), normalize(items + noise, dim=1)
+    if D < dimensions:  # a tiny catalogue
+        pad = torch.randn(
+            n_users + n_items, dimensions - D, generator=generator, device=users.device
+        )
+        users = torch.cat([users, pad[:n_users] * 0.01], dim=1)
+        items = torch.cat([items, pad[n_users:] * 0.01], dim=1)
+    return users, items

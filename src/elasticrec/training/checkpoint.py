@@ -1,0 +1,79 @@
+"""Atomic save and resume of a training under way."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from elasticrec.data.errors import InputError
+from elasticrec.training.config import TrainConfig
+
+
+@dataclass
+class Progress:
+    """Where a training stands: all that a resume needs besides the tensors."""
+
+    epoch: int = 0
+    """The epoch under way, from 0."""
+    step: int = 0
+    """Steps of it that are done."""
+    steps: int = 0
+    """Steps done in all."""
+    best: float = -1.0
+    """Best validation value so far."""
+    looks_since_best: int = 0
+    """Looks at validation since then."""
+    stopped: bool = False
+    """Whether early stopping has ended the training."""
+    seconds: float = 0.0
+    """Time spent, earlier runs included."""
+    looks: list[dict[str, float]] = field(default_factory=list)
+    """One entry per look at validation: epoch, loss, value, seconds."""
+
+
+def save_checkpoint(
+    path: Path, tensors: dict[str, Tensor], progress: Progress, config: TrainConfig, split: str
+) -> None:
+    """Write everything to one file, whole or not at all."""
+    from safetensors.torch import save_file
+
+    about = {"progress": asdict(progress), "config": asdict(config), "split": split}
+    partial = path.with_name(path.name + ".part")
+    stored = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
+    save_file(stored, partial, metadata={"elasticrec": json.dumps(about)})
+    os.replace(partial, path)
+
+
+def load_checkpoint(
+    path: Path, config: TrainConfig, split: str
+) -> tuple[dict[str, Tensor], Progress]:
+    """Tensors and progress of a checkpoint made with the same settings from the same split."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {})["elasticrec"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise InputError(f"{path} is not a checkpoint: {error}") from error
+    if about["split"] != split:
+        raise InputError(f"{path} was made from another split; expected the one it was made from")
+    found: dict[str, Any] = about["config"]
+    for name, wanted in asdict(config).items():
+        if found.get(name) != wanted:
+            raise InputError(
+                f"{path} was made with {name}={found.get(name)!r}, expected {wanted!r}; "
+                "resume with the same settings, or start anew"
+            )
+    return tensors, Progress(**about["progress"])
+
+
+def generator_state(generator: torch.Generator) -> Tensor:
+    """The generator's state as a tensor of bytes on the CPU."""
+    return generator.get_state().cpu()

@@ -1,0 +1,104 @@
+"""TrainConfig: everything that decides what is trained and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from elasticrec.data.errors import InputError
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Settings of one training; equal settings, split and seed give an equal model on CPU."""
+
+    base: Literal["mf", "lightgcn", "history"] = "mf"
+    """What is trained."""
+    n_blocks: int = 16
+    """N: blocks per item."""
+    block_size: int = 8
+    """d: numbers per block."""
+    score: Literal["aligned", "tiled"] = "aligned"
+    """How blocks meet a user; `tiled` is Eq. 2 as printed."""
+    loss: Literal["softmax", "bpr"] = "softmax"
+    """`softmax` over shared sampled items on cosine scores, or `bpr` on plain products."""
+    epochs: int = 40
+    """Times every train pair is visited, at most."""
+    batch_size: int = 4096
+    """Train pairs per step."""
+    learning_rate: float = 2e-3
+    """Adam's step at the start."""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """`cosine` lowers the learning rate to 0 over all epochs."""
+    negatives: int = 1024
+    """`softmax`: items sampled per step and shared; `bpr`: items per pair, the hardest counts."""
+    negative_power: float = 0.0
+    """`softmax`: items are sampled by popularity to this power; 0 is uniform."""
+    temperature: float = 0.1
+    """`softmax`: cosine scores are divided by it."""
+    correction: bool = False
+    """`softmax`: correct the sampled items' scores for how often they are sampled."""
+    cooccurrence: float = 0.0
+    """Weight of the co-occurrence term; an item that often occurs with a positive is one, softly."""
+    cooccurrence_k: int = 10
+    """How many co-occurring items of each item may be drawn for that term."""
+    layers: int = 3
+    """L of `lightgcn`."""
+    readout: Literal["mean", "final"] = "mean"
+    """`lightgcn`: the mean of layers 0 … L, or the final layer as in the paper."""
+    diversity: float = 0.0
+    """λ: weight of the batch mean of the diversity term, subtracted from the batch mean of the loss."""
+    diversity_form: Literal["bounded", "printed"] = "bounded"
+    """Unit-norm blocks, or Eq. 3 as printed, which is unbounded below."""
+    elastic: float = 0.0
+    """Weight of a second loss on a random subset of blocks, drawn anew each step."""
+    l2: float = 0.0
+    """Weight of half the squared norm of the batch's trainable rows."""
+    init: Literal["spectral", "random"] = "spectral"
+    """First vectors: singular vectors of the graph, or random ones."""
+    init_scale: float = 1.0
+    """Norm of the first vectors."""
+    metric: str = "recall@20"
+    """What early stopping watches on validation."""
+    evaluate_every: int = 2
+    """Epochs between two looks at validation."""
+    patience: int = 4
+    """Looks without a better value before training stops; 0 never stops early."""
+    validation_users: int = 5000
+    """Users (seeded) whose validation items are looked at."""
+    seed: int = 0
+    """Fixes initialisation, order and samples."""
+
+    @property
+    def dimensions(self) -> int:
+        """D = N·d."""
+        return self.n_blocks * self.block_size
+
+    def __post_init__(self) -> None:
+        choices = {
+            "base": ("mf", "lightgcn", "history"),
+            "score": ("aligned", "tiled"),
+            "loss": ("softmax", "bpr"),
+            "schedule": ("cosine", "constant"),
+            "readout": ("mean", "final"),
+            "diversity_form": ("bounded", "printed"),
+            "init": ("spectral", "random"),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                found = getattr(self, name)
+                raise InputError(f"{name} is {found!r}; expected one of {', '.join(allowed)}")
+        for name in ("n_blocks", "block_size", "epochs", "batch_size", "negatives",
+                     "cooccurrence_k", "evaluate_every", "validation_users"):  # fmt: skip
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be positive, got {getattr(self, name)}")
+        for name in ("learning_rate", "temperature", "init_scale"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
+        for name in ("cooccurrence", "diversity", "elastic", "l2", "patience", "layers", "seed"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.loss == "bpr" and (self.cooccurrence or self.correction or self.negative_power):
+            raise InputError(
+                "cooccurrence, correction and negative_power belong to loss='softmax', got 'bpr'"
+            )

@@ -1,0 +1,72 @@
+"""From settings to a base with first vectors, and from a trained base to its block table."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch.nn.functional import normalize
+
+from elasticrec.blocks.bases import Base, random_table
+from elasticrec.blocks.factorization import Factorization
+from elasticrec.blocks.history import Histories, History
+from elasticrec.blocks.lightgcn import Graph, LightGCN
+from elasticrec.blocks.spectral import spectral_tables
+from elasticrec.blocks.table import BlockTable
+from elasticrec.data.interactions import Pairs
+from elasticrec.training.config import TrainConfig
+
+_RIDGE = 1e-3
+
+
+def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> Base:
+    """An untrained base on the generator's device."""
+    where = generator.device
+    needs_graph = config.base == "lightgcn" or config.init == "spectral"
+    graph = Graph(train, where) if needs_graph else None
+    if config.init == "spectral":
+        assert graph is not None
+        users, items = spectral_tables(graph, config.dimensions, generator)
+        users, items = users * config.init_scale, items * config.init_scale
+    else:
+        users = random_table(train.n_users, config.dimensions, config.init_scale, generator)
+        items = random_table(train.n_items, config.dimensions, config.init_scale, generator)
+    if config.base == "history":
+        return History(items, Histories(train, where))
+    if config.base == "mf":
+        return Factorization(users, items)
+    assert graph is not None
+    return LightGCN(users, items, graph, layers=config.layers, readout=config.readout)
+
+
+def make_table(base: Base, config: TrainConfig, train: Pairs) -> BlockTable:
+    """The trained vectors as they are scored: unit rows where the loss was on cosines."""
+    users, items = base.final()
+    if config.loss == "softmax" and config.score == "aligned":
+        items = normalize(items, dim=1)
+        users = None if users is None else normalize(users, dim=1)
+    blocks = items.reshape(len(items), config.n_blocks, config.block_size)
+    table = BlockTable(
+        blocks=blocks.cpu().numpy().astype(np.float32),
+        users=None if users is None else users.cpu().numpy().astype(np.float32),
+        base=base.name,
+        score=config.score,
+    )
+    return fit_fold_map(table, train)
+
+
+def fit_fold_map(table: BlockTable, train: Pairs) -> BlockTable:
+    """The table with the D×D map that turns a sum of items into a user vector (least squares).
+
+    A `history` table needs none: its users are such sums.
+    """
+    if table.users is None:
+        return table
+    from dataclasses import replace
+
+    plain = replace(table, fold_map=None)
+    some = np.flatnonzero(train.per_user > 0)
+    sums = plain.fold_in(train.rows(some)).astype(np.float64)
+    gram = sums.T @ sums
+    gram[np.diag_indices_from(gram)] += _RIDGE * len(some) / table.dimensions
+    fold_map = np.linalg.solve(gram, sums.T @ table.users[some].astype(np.float64))
+    return replace(table, fold_map=fold_map.astype(np.float32))
