@@ -96,3 +96,9 @@ def _git(*arguments: str) -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return answer.stdout.strip()
+
+
+if __name__ == "__main__":
+    print(
+        f"{cores()} cores, {memory_gb():.0f} GB, {cpu_model()}, Python {platform.python_version()}"
+    )
