@@ -1,0 +1,107 @@
+"""k-means and the first principal components, in numpy, the same for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CHUNK = 16384
+"""Points whose distances to all centres are in memory at a time."""
+
+
+def principal_components(points: np.ndarray, n_components: int = 2) -> np.ndarray:
+    """(V, n_components) float32 coordinates of points (V, D) along their widest directions.
+
+    The largest entry of each direction is made positive, so that signs do not depend on the solver.
+    """
+    centred = points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    covariance = (centred.T @ centred).astype(np.float64)  # (D, D)
+    _, directions = np.linalg.eigh(covariance)
+    widest = directions[:, ::-1][:, :n_components]  # (D, n_components)
+    peaks = np.take_along_axis(widest, np.abs(widest).argmax(axis=0)[None], axis=0)
+    return np.asarray(centred @ (widest * np.sign(peaks)), dtype=np.float32)
+
+
+def cluster(
+    points: np.ndarray, n_clusters: int, rng: np.random.Generator, *, most_rounds: int = 50
+) -> np.ndarray:
+    """(V,) the cluster of each point by Lloyd's k-means from k-means++ seeds; none is empty.
+
+    It stops when no point changes its cluster, or after `most_rounds`.
+    """
+    points = np.ascontiguousarray(points, dtype=np.float32)
+    if not 1 <= n_clusters <= len(points):
+        raise ValueError(f"{n_clusters} clusters of {len(points)} points, expected 1 to that many")
+    squares = np.einsum("vd,vd->v", points, points)
+    centres = _spread_seeds(points, squares, n_clusters, rng)
+    labels = np.full(len(points), -1)
+    sums = np.zeros(centres.shape, dtype=np.float64)
+    for _ in range(most_rounds):
+        nearest, distances = _nearest(points, squares, centres)
+        _fill_empty(nearest, distances, n_clusters)
+        moved = np.flatnonzero(nearest != labels)
+        if not len(moved):
+            break
+        for start in range(0, len(moved), CHUNK):
+            part = moved[start : start + CHUNK]
+            sums += _change(points[part], labels[part], nearest[part], n_clusters)
+        labels = nearest
+        counts = np.bincount(labels, minlength=n_clusters)
+        centres = (sums / counts[:, None]).astype(np.float32)
+    return labels
+
+
+def _spread_seeds(
+    points: np.ndarray, squares: np.ndarray, n_clusters: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(k, D) points drawn one by one, each in proportion to its squared distance to those drawn."""
+    chosen = [int(rng.integers(len(points)))]
+    closest = np.full(len(points), np.inf)
+    while len(chosen) < n_clusters:
+        newest = points[chosen[-1]]
+        closest = np.minimum(
+            closest, np.maximum(squares - 2 * points @ newest + newest @ newest, 0)
+        )
+        closest[chosen] = 0
+        reach = np.cumsum(closest, dtype=np.float64)
+        if reach[-1] > 0:
+            chosen.append(int(np.searchsorted(reach, rng.random() * reach[-1], side="right")))
+        else:  # only copies of points already drawn are left
+            chosen.append(int(rng.integers(len(points))))
+    return points[chosen]
+
+
+def _nearest(
+    points: np.ndarray, squares: np.ndarray, centres: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(V,) the nearest centre of each point, and (V,) its squared distance."""
+    labels = np.empty(len(points), dtype=np.int64)
+    distances = np.empty(len(points), dtype=np.float32)
+    lengths = np.einsum("kd,kd->k", centres, centres)
+    for start in range(0, len(points), CHUNK):
+        part = slice(start, start + CHUNK)
+        apart = lengths - 2 * points[part] @ centres.T  # (chunk, k)
+        labels[part] = apart.argmin(axis=1)
+        distances[part] = squares[part] + apart.min(axis=1)
+    return labels, distances
+
+
+def _fill_empty(labels: np.ndarray, distances: np.ndarray, n_clusters: int) -> None:
+    """Give each empty cluster the point farthest from its centre, never a cluster's last one."""
+    counts = np.bincount(labels, minlength=n_clusters)
+    if counts.all():
+        return
+    farthest = iter(np.argsort(-distances, kind="stable"))
+    for empty in np.flatnonzero(counts == 0):
+        point = next(p for p in farthest if counts[labels[p]] > 1)
+        counts[labels[point]] -= 1
+        labels[point] = empty
+        counts[empty] = 1
+
+
+def _change(
+    points: np.ndarray, before: np.ndarray, after: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """(k, D) what each cluster's sum gains when points leave one cluster (-1: none) for another."""
+    clusters = np.arange(n_clusters)[:, None]
+    gains = (after == clusters).astype(np.float32) - (before == clusters)
+    return np.asarray(gains @ points)

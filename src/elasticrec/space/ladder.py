@@ -1,0 +1,166 @@
+"""Ladder: the rows each group may have, what they cost, and the steps between them.
+
+Randomizer, search and controls all spend bytes through it, so none of them can exceed a budget.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elasticrec.data.errors import InputError
+from elasticrec.space.budget import Accounting, Budget
+from elasticrec.space.composition import Menu
+
+NEVER = np.iinfo(np.int64).max // 2
+"""The price of a step that does not exist."""
+
+
+class Ladder:
+    """Rows, their bytes in each group, and the steps between rows.
+
+    A step up leads to a row that contains the present one, with no third row between them; a step
+    down is its reverse. A choice is one row number per group: (G,) int64.
+    """
+
+    def __init__(self, menu: Menu, costs: np.ndarray, *, fixed_bytes: int = 0) -> None:
+        """A ladder over the rows of a menu.
+
+        Args:
+            costs: (G, R) int64 bytes of each group under each row.
+            fixed_bytes: what is spent whatever the rows are.
+        """
+        self.menu = menu
+        self.costs: np.ndarray = np.asarray(costs, dtype=np.int64)
+        costs = self.costs
+        self.fixed_bytes = fixed_bytes
+        below = menu.contained() & ~np.eye(menu.n_rows, dtype=bool)  # (R, R) r is part of s
+        steps = below & ~(below @ below)
+        self.up_steps = steps
+        self.ups = [np.flatnonzero(row) for row in steps]
+        """For each row, the rows one step above it."""
+        self.downs = [np.flatnonzero(column) for column in steps.T]
+        """For each row, the rows one step below it."""
+        prices = np.where(steps[None], costs[:, None, :] - costs[:, :, None], NEVER)  # (G, R, R)
+        if prices.min() < 0:
+            raise ValueError("a row of the menu costs less than a row that it contains")
+        self.prices = prices.min(axis=2)
+        """(G, R) bytes of the cheapest step up, `NEVER` at the top."""
+        leaves: np.ndarray = np.array([len(below) == 0 for below in self.downs])
+        self.cheapest = np.where(leaves, costs, NEVER).argmin(axis=1)
+        """(G,) the least row of each group."""
+        self.dearest = costs.shape[1] - 1 - costs[:, ::-1].argmax(axis=1)
+        """(G,) the most that each group can keep."""
+        self._groups = np.arange(len(costs))
+        self._falls = ~leaves[None] | (costs > self.cost(self.cheapest)[:, None])  # (G, R)
+
+    @classmethod
+    def of(cls, menu: Menu, accounting: Accounting) -> Ladder:
+        """The ladder of a menu's rows at what an accounting charges for them."""
+        if accounting.needs_block and not menu.depths.any(axis=1).all():
+            row = int(menu.depths.any(axis=1).argmin())
+            raise InputError(f"row {row} of the menu keeps no block; this accounting demands one")
+        costs = accounting.row_table(menu.depths, menu.neighbours)
+        return cls(menu, costs, fixed_bytes=accounting.fixed_bytes)
+
+    @classmethod
+    def of_counts(cls, n_blocks: int, accounting: Accounting) -> Ladder:
+        """The ladder of how many blocks a group keeps whole; which ones does not change the bytes.
+
+        Its first row is one block, or none where the accounting allows that.
+        """
+        widths = Menu.f32_prefixes(np.arange(n_blocks), include_empty=not accounting.needs_block)
+        return cls.of(widths, accounting)
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return len(self.costs)
+
+    @property
+    def smallest_bytes(self) -> int:
+        """What the cheapest rows of all groups cost."""
+        return self.fixed_bytes + int(self.cost(self.cheapest).sum())
+
+    @property
+    def full_bytes(self) -> int:
+        """What the dearest rows of all groups cost."""
+        return self.fixed_bytes + int(self.cost(self.dearest).sum())
+
+    def allowance(self, budget: Budget) -> int:
+        """The bytes that rows may take; a budget that cannot hold the cheapest rows is refused."""
+        if budget.n_bytes < self.smallest_bytes:
+            least = Budget(self.smallest_bytes)
+            raise InputError(
+                f"a budget of {budget} is too small: the smallest possible is {least} "
+                f"({least.n_bytes} bytes)"
+            )
+        return budget.n_bytes - self.fixed_bytes
+
+    def cost(self, choice: np.ndarray) -> np.ndarray:
+        """(G,) bytes of each group under a choice, without the fixed part."""
+        chosen: np.ndarray = self.costs[np.arange(len(self.costs)), choice]
+        return chosen
+
+    def step_down(self, choice: np.ndarray, group: int, rng: np.random.Generator) -> int:
+        """Take one step down from a group that can fall; the bytes it frees."""
+        row = int(choice[group])
+        below = self.downs[row]
+        # A row with nothing below it may still not be the cheapest one: then fall to that.
+        lower = int(below[pick(rng, len(below))]) if len(below) else int(self.cheapest[group])
+        choice[group] = lower
+        return int(self.costs[group, row] - self.costs[group, lower])
+
+    def step_up(self, choice: np.ndarray, group: int, left: int, rng: np.random.Generator) -> int:
+        """Take a step up, at random among those that `left` bytes pay for; the bytes it takes."""
+        row = int(choice[group])
+        above = self.ups[row]
+        if len(above) == 1:
+            choice[group] = above[0]
+            return int(self.prices[group, row])
+        prices = self.costs[group, above] - self.costs[group, row]
+        paid = np.flatnonzero(prices <= left)
+        taken = paid[pick(rng, len(paid))]
+        choice[group] = above[taken]
+        return int(prices[taken])
+
+    def can_fall(self, choice: np.ndarray) -> np.ndarray:
+        """The groups that can take a step down."""
+        return np.flatnonzero(self._falls[self._groups, choice])
+
+    def can_rise(self, choice: np.ndarray, left: int) -> np.ndarray:
+        """The groups that can take a step up within some bytes."""
+        return np.flatnonzero(self.prices[self._groups, choice] <= left)
+
+    def repair(self, choice: np.ndarray, left: int, rng: np.random.Generator) -> int:
+        """Step down in random groups until nothing is overspent (Alg. 1, l. 8); the bytes left.
+
+        Args:
+            left: allowance less the cost of the choice; negative if it is over budget.
+        """
+        while left < 0:
+            groups = self.can_fall(choice)
+            left += self.step_down(choice, int(groups[pick(rng, len(groups))]), rng)
+        return left
+
+    def top_up(self, choice: np.ndarray, left: int, rng: np.random.Generator) -> int:
+        """Step up in random groups until no step fits: ours, not in Alg. 1; the bytes left."""
+        while len(groups := self.can_rise(choice, left)):
+            left -= self.step_up(choice, int(groups[pick(rng, len(groups))]), left, rng)
+        return left
+
+    def top_up_in_order(self, choice: np.ndarray, left: int) -> int:
+        """Give each group in turn its cheapest step, in rounds, until none fits; the bytes left."""
+        while len(groups := self.can_rise(choice, left)):
+            for group in groups.tolist():
+                row = int(choice[group])
+                price = int(self.prices[group, row])
+                if price <= left:
+                    above = self.ups[row]
+                    choice[group] = above[self.costs[group, above].argmin()]
+                    left -= price
+        return left
+
+
+def pick(rng: np.random.Generator, n: int) -> int:
+    """A number from 0 to n - 1, uniformly; several times faster than `rng.integers` for one."""
+    return int(rng.random() * n)

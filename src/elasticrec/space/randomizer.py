@@ -1,0 +1,200 @@
+"""Random compositions within a budget: Alg. 1 over free blocks, and our own draw over menu rows.
+
+The paper leaves "draw s_g from N over integers" open: a normal number is rounded and clipped.
+Draw i depends on (seed, i) alone, so any number of processes draws the same set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from elasticrec.data.errors import InputError
+from elasticrec.space.budget import Accounting, Budget
+from elasticrec.space.composition import F32, Menu
+from elasticrec.space.ladder import Ladder, pick
+
+SHARE_SIGMA = 1.0
+"""Spread of our log-normal shares."""
+NEARNESS = 0.1
+"""How near totals are to a budget step: the standard deviation of their logarithm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Random compositions, one per number asked for."""
+
+    depths: np.ndarray
+    """(B, G, N) uint8."""
+    neighbours: np.ndarray
+    """(B, G) uint8."""
+    totals: np.ndarray
+    """(B,) int64 what each was drawn to spend: blocks (Alg. 3), or bytes."""
+    choices: np.ndarray | None = None
+    """(B, G) rows of the menu they were composed from; None for free blocks."""
+
+
+def generator(seed: int, number: int) -> np.random.Generator:
+    """The stream of draw `number`, whoever draws it."""
+    return np.random.default_rng((seed, number))
+
+
+def draw_counts(
+    ladder: Ladder, allowance: int, rng: np.random.Generator, *, printed: bool = False
+) -> np.ndarray:
+    """(G,) rows of a ladder of counts within an allowance: Alg. 1, lines 4 to 13, then topped up.
+
+    The mean is M/G; the printed M/(G·|V_g|) would give every group one block at every budget.
+
+    Args:
+        ladder: `Ladder.of_counts`.
+        allowance: bytes, at least the ladder's smallest.
+        printed: do not top up: such draws under-spend.
+    """
+    G, R = ladder.costs.shape
+    least = ladder.costs[:, 0]
+    spare = allowance - int(least.sum())
+    per_block = (ladder.costs[:, -1] - least).sum() / (G * max(R - 1, 1))  # of a mean group
+    mu = int(spare / per_block + 1e-9) / G if R > 1 else 0.0  # whole blocks above the least
+    highest = (ladder.costs - least[:, None] <= spare).sum(axis=1) - 1  # min(N, M - G + 1)
+    drawn = np.rint(rng.normal(mu, 1.0, size=G))
+    rows: np.ndarray = np.clip(drawn, 0, highest).astype(np.int64)
+    left = ladder.repair(rows, allowance - int(ladder.cost(rows).sum()), rng)
+    if not printed:
+        ladder.top_up(rows, left, rng)
+    return rows
+
+
+def random_blocks(counts: np.ndarray, n_blocks: int, rng: np.random.Generator) -> np.ndarray:
+    """(G, N) bool: so many blocks of each group, every subset equally likely (Alg. 1, l. 15)."""
+    ranks = rng.random((len(counts), n_blocks)).argsort(axis=1).argsort(axis=1)
+    kept: np.ndarray = ranks < counts[:, None]
+    return kept
+
+
+def draw_rows(ladder: Ladder, allowance: int, rng: np.random.Generator) -> np.ndarray:
+    """(G,) rows of a menu within an allowance: our own draw, topped up.
+
+    Each group has its cheapest row; what is left is shared log-normally, in half of the draws the
+    larger shares to the earlier (more popular) groups; a group takes one of the largest rows that
+    its share pays for, and what no share could use is spent at random.
+    """
+    G, R = ladder.costs.shape
+    shares = np.exp(rng.normal(0.0, SHARE_SIGMA, size=G))
+    if rng.random() < 0.5:
+        shares = -np.sort(-shares)
+    least = ladder.cost(ladder.cheapest)
+    caps = ladder.cost(ladder.dearest) - least
+    granted = least + _shared(shares, caps, allowance - int(least.sum()))
+    fits = ladder.costs <= granted[:, None]  # (G, R)
+    grows = fits.astype(np.float32) @ ladder.up_steps.T.astype(np.float32) > 0
+    largest = fits & ~grows
+    rows: np.ndarray = np.where(largest, rng.random((G, R)), -1.0).argmax(axis=1)
+    left = ladder.repair(rows, allowance - int(ladder.cost(rows).sum()), rng)
+    ladder.top_up(rows, left, rng)
+    return rows
+
+
+def _shared(shares: np.ndarray, caps: np.ndarray, spare: int) -> np.ndarray:
+    """(G,) bytes in proportion to shares, none above its cap; what caps cut off is shared again."""
+    given = np.zeros(len(shares))
+    is_open = caps > 0
+    left = float(min(spare, int(caps.sum())))
+    while left > 0 and is_open.any():
+        part = np.where(is_open, shares, 0.0)
+        wanted = part * (left / part.sum())
+        full = is_open & (wanted >= caps)
+        if not full.any():
+            given[is_open] = wanted[is_open]
+            break
+        given[full] = caps[full]
+        left -= float(caps[full].sum())
+        is_open &= ~full
+    return given
+
+
+def draw_free(
+    numbers: Iterable[int],
+    *,
+    seed: int,
+    n_groups: int,
+    n_blocks: int,
+    accounting: Accounting | None = None,
+    budget: Budget | None = None,
+    printed: bool = False,
+) -> Drawn:
+    """Free subsets of f32 blocks (Alg. 1), each at least one block per group.
+
+    Args:
+        numbers: which draws.
+        accounting: prices blocks in bytes; needed with a budget.
+        budget: what each may spend; None draws a total in blocks, uniform over G … N·G (Alg. 3).
+        printed: Alg. 1 without top-up.
+    """
+    if (budget is None) != (accounting is None):
+        raise InputError("a budget needs an accounting, and an accounting a budget")
+    if accounting is None or budget is None:
+        widths = Menu.f32_prefixes(np.arange(n_blocks))
+        prices = np.tile(np.arange(1, n_blocks + 1), (n_groups, 1))  # one per block
+        ladder, allowance = Ladder(widths, prices), None
+    else:
+        ladder = Ladder.of_counts(n_blocks, accounting)
+        allowance = ladder.allowance(budget)
+
+    def one(rng: np.random.Generator) -> tuple[np.ndarray, int]:
+        total = allowance
+        if total is None:
+            total = int(rng.integers(n_groups, n_blocks * n_groups + 1))
+        rows = draw_counts(ladder, total, rng, printed=printed)
+        counts = (ladder.menu.depths[rows] > 0).sum(axis=1)
+        return random_blocks(counts, n_blocks, rng), total + ladder.fixed_bytes
+
+    masks, totals = _stacked(one, numbers, seed, (n_groups, n_blocks))
+    return Drawn(
+        depths=(masks * F32).astype(np.uint8),
+        neighbours=np.zeros(masks.shape[:2], dtype=np.uint8),
+        totals=totals,
+    )
+
+
+def draw_shares(
+    numbers: Iterable[int],
+    *,
+    seed: int,
+    accounting: Accounting,
+    menu: Menu,
+    budgets: Sequence[Budget],
+) -> Drawn:
+    """Compositions of menu rows by log-normal shares, their totals near the budget steps.
+
+    Args:
+        numbers: which draws.
+        budgets: the steps; each draw takes one of them times exp(normal(0, `NEARNESS`)), kept
+            between the smallest and the full size.
+    """
+    if not budgets:
+        raise InputError("no budget steps, expected at least one to draw near to")
+    ladder = Ladder.of(menu, accounting)
+
+    def one(rng: np.random.Generator) -> tuple[np.ndarray, int]:
+        step = budgets[pick(rng, len(budgets))].n_bytes
+        near = int(step * np.exp(rng.normal(0.0, NEARNESS)))
+        total = min(max(near, ladder.smallest_bytes), ladder.full_bytes)
+        return draw_rows(ladder, total - ladder.fixed_bytes, rng), total
+
+    choices, totals = _stacked(one, numbers, seed, (ladder.n_groups,))
+    return Drawn(menu.depths[choices], menu.neighbours[choices], totals, choices)
+
+
+def _stacked(
+    one: Callable[[np.random.Generator], tuple[np.ndarray, int]],
+    numbers: Iterable[int],
+    seed: int,
+    shape: tuple[int, ...],
+) -> tuple[np.ndarray, np.ndarray]:
+    """What `one` gives for each number's own generator, stacked, and the totals."""
+    drawn = [one(generator(seed, number)) for number in numbers]
+    rows = np.array([row for row, _ in drawn]).reshape(len(drawn), *shape)
+    return rows, np.array([total for _, total in drawn], dtype=np.int64)
