@@ -62,14 +62,22 @@ def plain_name(path: Path | str) -> str:
     return name.rsplit(".", 1)[0] if "." in name else name
 
 
-@contextmanager
-def written_whole(path: Path | str) -> Iterator[IO[bytes]]:
-    """A stream whose content becomes the file at `path` only once the block ends well."""
+def check_writable(path: Path | str) -> Path:
+    """The path, after its folder was found to exist; to be asked before long work."""
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder, expected the name of a file to write")
     if not path.parent.is_dir():
         raise InputError(f"{path}: cannot be written, there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written, folder {path.parent} is read-only")
+    return path
+
+
+@contextmanager
+def written_whole(path: Path | str) -> Iterator[IO[bytes]]:
+    """A stream whose content becomes the file at `path` only once the block ends well."""
+    path = check_writable(path)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:

@@ -141,6 +141,27 @@ class Interactions:
     name: str = "data"
     """What this data is called in results and messages."""
 
+    @classmethod
+    def of_columns(
+        cls,
+        users: np.ndarray,
+        items: np.ndarray,
+        user_ids: Ids,
+        item_ids: Ids,
+        *,
+        times: np.ndarray | None = None,
+        name: str = "data",
+    ) -> Interactions:
+        """Interactions of parallel dense numbers in any order; of duplicates the earliest stays."""
+        shape = {"n_users": len(user_ids), "n_items": len(item_ids)}
+        pairs = Pairs.from_arrays(users, items, **shape)
+        if times is not None:
+            key = users.astype(np.int64) * len(item_ids) + items
+            order = np.lexsort((times, key))
+            first = np.diff(key[order], prepend=-1) > 0
+            times = times[order][first]
+        return cls(pairs, user_ids, item_ids, times=times, name=name)
+
 
 def fingerprint(arrays: dict[str, np.ndarray]) -> str:
     """Hex sha256 over names, types, shapes and bytes of arrays, in the order of their names."""

@@ -119,6 +119,14 @@ def _columns(path: Path | str) -> Columns:
     return Columns(users[owner], items, int(users.max()) + 1, int(items.max()) + 1)
 
 
+def line_of_user(path: Path, user: int) -> int | None:
+    """The line (from 1) on which a user's items stand; for errors."""
+    numbers = parse_numbers(read_bytes(path), path)
+    first = np.diff(numbers.lines, prepend=-1) > 0
+    found = numbers.lines[first & (numbers.values == user)]
+    return int(found[0]) + 1 if len(found) else None
+
+
 def _interactions(
     path: Path, columns: list[Columns], *, id_lists: bool, name: str | None
 ) -> list[Interactions]:

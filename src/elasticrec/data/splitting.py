@@ -10,7 +10,7 @@ from elasticrec.data.errors import InputError
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.split import PARTS, Split
 
-__all__ = ["PARTS", "Split", "published_split", "split_by_time", "split_by_user"]
+__all__ = ["PARTS", "Split", "published_split", "split_by_time", "split_by_user", "split_in_order"]
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +31,9 @@ def split_by_user(
     Shares are rounded to the nearest whole number. Everyone has at least one item in test and
     one in train; what a small user lacks is taken from validation.
     """
+    _check_splittable(interactions, fractions)
     kind = "random-" + "-".join(f"{100 * share:.0f}" for share in fractions)
-    return _split_in_order(interactions, fractions, rng.random(len(interactions.pairs)), kind)
+    return split_in_order(interactions, fractions, rng.random(len(interactions.pairs)), kind)
 
 
 def split_by_time(
@@ -44,8 +45,9 @@ def split_by_time(
     """
     if interactions.times is None:
         raise InputError(f"{interactions.name}: has no times, expected a time column to split by")
+    _check_splittable(interactions, fractions)
     _, when = np.unique(interactions.times, return_inverse=True)
-    return _split_in_order(interactions, fractions, when / (when.max(initial=0) + 1), "temporal")
+    return split_in_order(interactions, fractions, when / (when.max(initial=0) + 1), "temporal")
 
 
 def published_split(
@@ -89,12 +91,14 @@ def published_split(
     )
 
 
-def _split_in_order(
+def split_in_order(
     interactions: Interactions, fractions: tuple[float, float, float], order: np.ndarray, kind: str
 ) -> Split:
-    """A split that gives each user's pairs to the parts by rising `order` (in [0, 1))."""
+    """A split that gives each user's pairs to the parts by rising `order` (in [0, 1)).
+
+    A user's only item stays in train.
+    """
     pairs = interactions.pairs
-    _check_splittable(interactions, fractions)
     n = pairs.per_user
     most = np.maximum(n - 1, 0)  # one item stays in train
     n_test = np.clip(_rounded(n * fractions[2]), np.minimum(1, most), most)

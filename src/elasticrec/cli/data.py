@@ -1,0 +1,164 @@
+"""`elasticrec data`: prepare a split from raw files, and count one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from elasticrec.data.split import Split
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+class Format(StrEnum):
+    """What the source is."""
+
+    auto = "auto"
+    csv = "csv"
+    tsv = "tsv"
+    parquet = "parquet"
+    lists = "lists"
+    yelp = "yelp"
+    goodbooks = "goodbooks"
+
+
+class Kind(StrEnum):
+    """How the interactions are split."""
+
+    random = "random"
+    published = "published"
+    temporal = "temporal"
+
+
+@app.callback()
+def data() -> None:
+    """Prepare interactions for training: read, filter, split; and count them."""
+
+
+@app.command()
+def prepare(
+    source: Annotated[
+        str, typer.Argument(help="A CSV, TSV, Parquet, lists or Yelp file, or `goodbooks`.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The split to write.")] = Path(
+        "split.npz"
+    ),
+    format: Annotated[  # noqa: A002
+        Format, typer.Option(help="What the source is; auto: by the end of its name.")
+    ] = Format.auto,
+    user: Annotated[str | None, typer.Option(help="Column of the users.")] = None,
+    item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
+    rating: Annotated[
+        str | None, typer.Option(help="Column of the ratings, for --min-rating.")
+    ] = None,
+    min_rating: Annotated[
+        float | None, typer.Option(help="Leave out interactions with a smaller rating.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column of the times, for --split temporal.")
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="The published test part; SOURCE is then the train part.")
+    ] = None,
+    min_interactions: Annotated[
+        int | None,
+        typer.Option(help="Fewest per user and item (10; a published split is not filtered)."),
+    ] = None,
+    split: Annotated[
+        Kind | None, typer.Option(help="How to split (random; published if --test is given).")
+    ] = None,
+    validation_users: Annotated[
+        int, typer.Option(help="Published: users who give an eighth of train for validation.")
+    ] = 5_000,
+    validation_everyone: Annotated[
+        bool, typer.Option(help="Published: take that eighth from everyone.")
+    ] = False,
+    id_lists: Annotated[
+        bool, typer.Option(help="Lists: ids from user_list.txt and item_list.txt beside SOURCE.")
+    ] = False,
+    titles: Annotated[
+        Path | None, typer.Option(help="A table with an item and a title column.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the data set in results.")] = None,
+    seed: Annotated[int, typer.Option(help="Fixes every random choice.")] = 0,
+) -> None:
+    """Read interactions, leave out rare users and items, split, and write one file.
+
+    Columns are found by their usual names (user_id, movieId, …) unless you name them.
+
+    \b
+    Example:
+      elasticrec data prepare ratings.csv --min-rating 4 -o split.npz
+      elasticrec data prepare gowalla/train.txt.gz --test gowalla/test.txt.gz -o gowalla.npz
+    """
+    from rich.console import Console
+
+    from elasticrec.data.columns import Columns
+    from elasticrec.data.files import check_writable
+    from elasticrec.data.preparation import PrepareConfig
+    from elasticrec.data.preparation import prepare as prepare_split
+
+    config = PrepareConfig(
+        format=None if format is Format.auto else format.value,
+        columns=Columns(user, item, rating, time, min_rating),
+        test=test,
+        split=None if split is None else split.value,
+        min_interactions=min_interactions,
+        validation_users=validation_users,
+        validation_everyone=validation_everyone,
+        id_lists=id_lists,
+        titles=titles,
+        name=name,
+        seed=seed,
+    )
+    check_writable(out)
+    with Console(stderr=True).status("") as status:
+        prepared = prepare_split(source, config, report=status.update)
+        status.update(f"writing {out}")
+        prepared.save(out)
+    print(f"wrote {out}")
+    _print_counts(prepared)
+
+
+@app.command()
+def stats(
+    split: Annotated[Path, typer.Argument(help="A split written by `elasticrec data prepare`.")],
+) -> None:
+    """Print the counts of a split as the paper's dataset table does, then those of its parts.
+
+    \b
+    Example:
+      elasticrec data stats split.npz
+    """
+    from elasticrec.data.split import Split
+
+    _print_counts(Split.load(split))
+
+
+def _print_counts(split: Split) -> None:
+    """Print one table of the whole data set and one of its parts."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from elasticrec.data.counts import count
+
+    whole, *parts = count(split)
+    console = Console()
+    table = Table("Dataset", box=None)
+    for heading in ("#User", "#Item", "#Interaction", "Sparsity"):
+        table.add_column(heading, justify="right")
+    numbers = (f"{n:,}" for n in (whole.users, whole.items, whole.interactions))
+    table.add_row(split.name, *numbers, f"{whole.sparsity:.2%}")
+    console.print(table)
+    console.print()
+    table = Table(f"Part ({split.kind})", box=None)
+    for heading in ("Users", "Items", "Interactions", "Fewest", "Most per user"):
+        table.add_column(heading, justify="right")
+    for part in parts:
+        numbers = (f"{n:,}" for n in (part.users, part.items, part.interactions, *part.per_user))
+        table.add_row(part.part, *numbers)
+    console.print(table)
