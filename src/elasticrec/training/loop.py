@@ -106,6 +106,7 @@ def train(
 
     progress, sampler = run.progress, run.sampler
     total = config.epochs * sampler.n_batches
+    torch.set_float32_matmul_precision("high")  # tensor cores on a GPU; nothing changes on a CPU
     while progress.epoch < config.epochs and not progress.stopped:
         for batch in sampler.epoch(config.seed, progress.epoch, generator, progress.step):
             run.step(batch, learning_rate(config, progress.steps, total))
@@ -123,6 +124,7 @@ def train(
         if time.monotonic() - saved > checkpoint_seconds:
             save()
             saved = time.monotonic()
+    torch.set_float32_matmul_precision("highest")
     progress.seconds = time.monotonic() - started
     save()
     return Trained(run.best_table(), cooccurrence, progress)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
-from torch.nn.functional import normalize
+from torch import Tensor
 
 from elasticrec.blocks.bases import Base, random_table
 from elasticrec.blocks.factorization import Factorization
@@ -40,10 +42,7 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
 
 def make_table(base: Base, config: TrainConfig, train: Pairs) -> BlockTable:
     """The trained vectors as they are scored: unit rows where the loss was on cosines."""
-    users, items = base.final()
-    if config.loss == "softmax" and config.score == "aligned":
-        items = normalize(items, dim=1)
-        users = None if users is None else normalize(users, dim=1)
+    users, items = final_vectors(base, config)
     blocks = items.reshape(len(items), config.n_blocks, config.block_size)
     table = BlockTable(
         blocks=blocks.cpu().numpy().astype(np.float32),
@@ -54,6 +53,28 @@ def make_table(base: Base, config: TrainConfig, train: Pairs) -> BlockTable:
     return fit_fold_map(table, train)
 
 
+def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tensor]:
+    """(U, D) users (None for `history`) and (V, D) items whose plain score is the trained one.
+
+    Where the loss was on cosines, each vector is divided by its norm as it is scored.
+    """
+    users, items = base.final()
+    if config.loss == "bpr":
+        return users, items
+    return None if users is None else _unit(users, config), _unit(items, config)
+
+
+def fold(vectors: Tensor, config: TrainConfig) -> Tensor:
+    """Vectors as they are scored: (n, D) as they are, or (n, d) summed over blocks if tiled."""
+    if config.score == "aligned":
+        return vectors
+    return vectors.view(len(vectors), config.n_blocks, config.block_size).sum(dim=1)
+
+
+def _unit(vectors: Tensor, config: TrainConfig) -> Tensor:
+    return vectors / fold(vectors, config).norm(dim=1, keepdim=True).clamp(min=1e-12)
+
+
 def fit_fold_map(table: BlockTable, train: Pairs) -> BlockTable:
     """The table with the D×D map that turns a sum of items into a user vector (least squares).
 
@@ -61,8 +82,6 @@ def fit_fold_map(table: BlockTable, train: Pairs) -> BlockTable:
     """
     if table.users is None:
         return table
-    from dataclasses import replace
-
     plain = replace(table, fold_map=None)
     some = np.flatnonzero(train.per_user > 0)
     sums = plain.fold_in(train.rows(some)).astype(np.float64)

@@ -11,6 +11,7 @@ from elasticrec.data.splitting import Split
 from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import evaluate_vectors
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.setup import final_vectors, fold
 
 
 class Validation:
@@ -28,21 +29,19 @@ class Validation:
         """The metric's mean; 0 where the split has no validation pairs."""
         if self.asked is None or self.histories is None:
             return 0.0
-        users, items = base.final()
+        users, items = final_vectors(base, config)
         device = items.device.type
-        if config.loss == "softmax":
-            items = normalize(items, dim=1)
         if users is None:
             csr = self.histories.csr()
             sums = torch.from_numpy(csr @ items.cpu().numpy()).to(device)
             persons = normalize(sums, dim=1)
         else:
             persons = users[torch.from_numpy(self.asked.users).to(users.device)]
-        if config.score == "tiled":
-            shape = (config.n_blocks, config.block_size)
-            persons = persons.view(len(persons), *shape).sum(dim=1)
-            items = items.view(len(items), *shape).sum(dim=1)
         found = evaluate_vectors(
-            persons, items, self.asked, metrics=(config.metric,), device=device
+            fold(persons, config),
+            fold(items, config),
+            self.asked,
+            metrics=(config.metric,),
+            device=device,
         )
         return found.metrics[config.metric]
