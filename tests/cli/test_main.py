@@ -53,10 +53,12 @@ def test_help_and_every_command_import_nothing_heavy():
 
 
 def test_every_command_says_what_it_does_in_the_root_help():
-    shown = CliRunner().invoke(main.app, ["--help"])
+    shown = CliRunner().invoke(main.app, ["--help"], terminal_width=400)
     assert shown.exit_code == 0
     for name in main.command_names():
-        assert main.load_command(name).get_short_help_str() in shown.stdout
+        about = main.load_command(name).get_short_help_str(limit=300)
+        assert about.endswith(".")
+        assert about in shown.stdout
 
 
 SCRIPT = "from elasticrec.cli.main import run; run()"  # what the installed command does
