@@ -53,21 +53,27 @@ def cluster(
 def _spread_seeds(
     points: np.ndarray, squares: np.ndarray, n_clusters: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """(k, D) points drawn one by one, each in proportion to its squared distance to those drawn."""
+    """(k, D) k-means++ seeds: several points are drawn by squared distance, the best one stays."""
+    n_tries = 2 + int(np.log(n_clusters))
     chosen = [int(rng.integers(len(points)))]
-    closest = np.full(len(points), np.inf)
+    closest = _distances(points, squares, chosen)[0]  # (V,) to the nearest seed
     while len(chosen) < n_clusters:
-        newest = points[chosen[-1]]
-        closest = np.minimum(
-            closest, np.maximum(squares - 2 * points @ newest + newest @ newest, 0)
-        )
-        closest[chosen] = 0
         reach = np.cumsum(closest, dtype=np.float64)
-        if reach[-1] > 0:
-            chosen.append(int(np.searchsorted(reach, rng.random() * reach[-1], side="right")))
-        else:  # only copies of points already drawn are left
-            chosen.append(int(rng.integers(len(points))))
+        tries = np.searchsorted(reach, rng.random(n_tries) * reach[-1], side="right")
+        tries = np.minimum(tries, len(points) - 1)  # where only copies of seeds are left
+        nearer = np.minimum(closest, _distances(points, squares, tries.tolist()))  # (tries, V)
+        best = int(nearer.sum(axis=1, dtype=np.float64).argmin())
+        chosen.append(int(tries[best]))
+        closest = nearer[best]
     return points[chosen]
+
+
+def _distances(points: np.ndarray, squares: np.ndarray, chosen: list[int]) -> np.ndarray:
+    """(n, V) squared distance of every point to some of the points, 0 to itself."""
+    products = points[chosen] @ points.T
+    out: np.ndarray = np.maximum(squares - 2 * products + squares[chosen][:, None], 0)
+    out[np.arange(len(chosen)), chosen] = 0
+    return out
 
 
 def _nearest(

@@ -38,9 +38,9 @@ def check_rows(depths: np.ndarray, neighbours: np.ndarray, noun: str) -> None:
 def frozen_bytes(values: Any, name: str) -> np.ndarray:
     """A read-only uint8 copy of whole numbers from 0 to 255."""
     given = np.asarray(values)
-    out = given.astype(np.uint8)
-    if given.size and (given.dtype.kind not in "iub" or not np.array_equal(out, given)):
+    if given.dtype.kind not in "iub" or not np.array_equal(given.astype(np.uint8), given):
         raise InputError(f"{name} must be whole numbers from 0 to 255, got {given.dtype} values")
+    out = given.astype(np.uint8)
     out.setflags(write=False)
     return out
 
@@ -230,6 +230,9 @@ def read_saved(path: Path | str) -> dict[str, Any]:
     missing = {"model_id", "about", "depths", "neighbours"} - stored.keys()
     if missing:
         raise InputError(f"{path}: lacks {', '.join(sorted(missing))}")
-    if len({len(row) for row in stored["depths"]}) != 1:
+    rows = stored["depths"]
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise InputError(f"{path}: depths are not rows of depths, one row per group")
+    if len({len(row) for row in rows}) != 1:
         raise InputError(f"{path}: rows of depths differ in length, expected one per block each")
     return stored

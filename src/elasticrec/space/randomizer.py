@@ -185,6 +185,7 @@ def draw_shares(
         return draw_rows(ladder, total - ladder.fixed_bytes, rng), total
 
     choices, totals = _stacked(one, numbers, seed, (ladder.n_groups,))
+    choices = choices.astype(np.int64)
     return Drawn(menu.depths[choices], menu.neighbours[choices], totals, choices)
 
 
