@@ -6,6 +6,7 @@ measurement is repeated, the newest line wins.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import re
@@ -116,10 +117,11 @@ def config_hash(config: Any) -> str:
 
 
 def _append_line(path: Path, line: dict[str, Any]) -> None:
-    """Add one line in one write, over the torn one that a killed process may have left."""
+    """Add one line under a lock, over the torn one that a killed process may have left."""
     text = json.dumps(line, allow_nan=False, ensure_ascii=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         before = file.read()
         if before and not before.endswith(b"\n"):

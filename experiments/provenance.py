@@ -71,10 +71,19 @@ def memory_gb() -> float:
 
 
 def command() -> str:
-    """The command line that runs, with `python` for the interpreter and no machine's paths."""
-    if "-c" in sys.orig_argv[1:]:
-        return "python -c …"
-    return shlex.join(["python", *(without_machine_paths(part) for part in sys.orig_argv[1:])])
+    """The command line that runs, without this machine's paths; a worker names its parent's."""
+    program, *arguments = sys.argv  # not orig_argv: in a spawned worker that is its own
+    words = [*_program(Path(program).resolve()), *map(without_machine_paths, arguments)]
+    return shlex.join(words)
+
+
+def _program(path: Path) -> list[str]:
+    """The first words of a command whose `sys.argv[0]` is that path."""
+    if path.name == "__main__.py":
+        return ["python", "-m", path.parent.name]
+    if path.suffix == ".py" and path.is_relative_to(ROOT):
+        return ["python", "-m", ".".join(path.relative_to(ROOT).with_suffix("").parts)]
+    return [path.name]
 
 
 def without_machine_paths(text: str) -> str:
@@ -83,7 +92,7 @@ def without_machine_paths(text: str) -> str:
     path = Path(value)
     if not path.is_absolute() or "\n" in value:
         return text
-    short = path.relative_to(ROOT) if path.is_relative_to(ROOT) else Path("…") / path.name
+    short = path.relative_to(ROOT) if path.is_relative_to(ROOT) else Path("...") / path.name
     return f"{before}{equals}{short}"
 
 
