@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def check_readable(path: Path | str) -> Path:
     """The path, after it was found to be a file with something in it that may be read."""
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder, expected one file")
     try:
         with path.open("rb") as file:
             first = file.read(1)
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, expected one file") from None
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
@@ -65,12 +65,13 @@ def plain_name(path: Path | str) -> str:
 def check_writable(path: Path | str) -> Path:
     """The path, after its folder was found to exist; to be asked before long work."""
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{path}: is a folder, expected the name of a file to write")
-    if not path.parent.is_dir():
+    if not os.path.exists(path.parent):
         raise InputError(f"{path}: cannot be written, there is no folder {path.parent}")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: cannot be written, folder {path.parent} is read-only")
+    as_now = os.access in os.supports_effective_ids
+    if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=as_now):
+        raise InputError(f"{path}: cannot be written, no right to write into {path.parent}")
     return path
 
 

@@ -155,10 +155,8 @@ def _times(column: pl.Series, where: Where) -> np.ndarray:
             times = iso.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
     else:
         times = column
-    if times.dtype.is_temporal():
-        times = (
-            times.dt.epoch("us") if times.dtype != pl.Date else times.dt.epoch("d") * 86_400_000_000
-        )
+    if times.dtype in (pl.Date, pl.Datetime):
+        times = times.cast(pl.Datetime("us")).dt.epoch("us")
     elif times.dtype.is_float():
         times = (times.fill_nan(None) * 1e6).floor().cast(pl.Int64, strict=False)
     bad = times.is_null()

@@ -32,6 +32,14 @@ class Ids:
         """Whether the ids are strings."""
         return bool(self.values.dtype == object and len(self) and isinstance(self.values[0], str))
 
+    def check(self) -> None:
+        """Nothing, or a ValueError saying which promise of `values` is broken."""
+        if self.values.ndim != 1 or self.values.dtype not in (np.int64, object):
+            raise ValueError(f"ids are an array of {self.values.dtype}, expected int64 or objects")
+        listed = self.values.tolist()
+        if len(set(listed)) < len(listed):
+            raise ValueError("an id is given twice, expected different ids")
+
     @classmethod
     def dense(cls, n: int) -> Ids:
         """The numbers 0 … n - 1 as their own ids."""
@@ -125,6 +133,8 @@ class Ids:
         kind = "str" if f"{name}.str.ends" in stored else "int"
         data = stored[f"{name}.{kind}.utf8"].tobytes()
         ends = stored[f"{name}.{kind}.ends"].tolist()
+        if sorted(ends) != ends or (ends[-1] if ends else 0) != len(data):
+            raise ValueError(f"the ends of {name} do not span its {len(data)} bytes")
         texts = [data[a:b].decode("utf-8") for a, b in zip([0, *ends[:-1]], ends, strict=False)]
         return cls(as_objects(texts if kind == "str" else [int(t) for t in texts]))
 

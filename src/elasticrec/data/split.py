@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PARTS = ("train", "validation", "test")
+UNREADABLE = (
+    *(ValueError, TypeError, OverflowError, OSError, EOFError),
+    *(RuntimeError, zipfile.BadZipFile, zlib.error),  # a flipped bit may claim encryption
+)
+"""What numpy and zipfile raise over a file that is no sound archive of plain arrays."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ class Split:
                 f"{counts[0]} user ids, {counts[1]} item ids, {counts[2]} titles, "
                 f"expected {self.n_users}, {self.n_items}, {self.n_items}"
             )
+        self.user_ids.check()
+        self.item_ids.check()
         keys = np.sort(np.concatenate([getattr(self, part).keys() for part in PARTS]))
         if (keys[1:] == keys[:-1]).any():
             raise ValueError("a pair is in two parts, expected disjoint parts")
@@ -97,7 +104,8 @@ class Split:
         path = check_readable(path)
         expected = "expected a split written by `elasticrec data prepare`"
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with path.open("rb") as file:
+                stored = np.load(file, allow_pickle=False)
                 if not isinstance(stored, np.lib.npyio.NpzFile):
                     raise InputError(f"{path}: is a single array, {expected}")
                 split = cls._from_arrays(stored)
@@ -105,8 +113,9 @@ class Split:
         except InputError:
             raise
         except KeyError as error:
-            raise InputError(f"{path}: has no {error.args[0]!r}, {expected}") from None
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            missing = str(error.args[0]).split(" ")[0]  # numpy adds "is not a file in the archive"
+            raise InputError(f"{path}: has no {missing!r}, {expected}") from None
+        except UNREADABLE as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InputError(f"{path}: cannot be used ({reason}), {expected}") from None
         return split
