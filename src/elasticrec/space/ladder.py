@@ -46,9 +46,9 @@ class Ladder:
         self.prices = prices.min(axis=2)
         """(G, R) bytes of the cheapest step up, `NEVER` at the top."""
         leaves: np.ndarray = np.array([len(below) == 0 for below in self.downs])
-        self.cheapest = np.where(leaves, costs, NEVER).argmin(axis=1)
+        self.cheapest: np.ndarray = np.where(leaves, costs, NEVER).argmin(axis=1)
         """(G,) the least row of each group."""
-        self.dearest = costs.shape[1] - 1 - costs[:, ::-1].argmax(axis=1)
+        self.dearest: np.ndarray = costs.shape[1] - 1 - costs[:, ::-1].argmax(axis=1)
         """(G,) the most that each group can keep."""
         self._groups = np.arange(len(costs))
         self._falls = ~leaves[None] | (costs > self.cost(self.cheapest)[:, None])  # (G, R)

@@ -1,0 +1,54 @@
+"""SearchConfig: the settings of the evolutionary search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elasticrec.data.errors import InputError
+from elasticrec.search.mutation import MUTATIONS
+
+STARTS = ("uniform", "greedy")
+"""Controls that a first population may contain."""
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How long and how widely to search; the defaults are the paper's P, S and C."""
+
+    population: int = 20
+    """P: candidates kept alive."""
+    tournament: int = 5
+    """S: candidates drawn with replacement, the best of which becomes a parent."""
+    rounds: int = 50
+    """C: rounds of breeding."""
+    children: int = 1
+    """Children per round, estimated together; 1 is the paper's."""
+    mutations: tuple[str, ...] = ("swap", "reselect", "move")
+    """Which mutations breed, each equally likely."""
+    starts: tuple[str, ...] = STARTS
+    """Controls that the first population contains beside random candidates."""
+    refine: int = 0
+    """How many of the best are re-ranked by real evaluation, the starts beside them; 0: none."""
+
+    def __post_init__(self) -> None:
+        for name in ("population", "tournament", "rounds", "children"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be positive, got {getattr(self, name)}")
+        if self.refine < 0:
+            raise InputError(f"refine must be 0 or more, got {self.refine}")
+        for name, known in (("mutations", tuple(MUTATIONS)), ("starts", STARTS)):
+            odd = [value for value in getattr(self, name) if value not in known]
+            if odd:
+                raise InputError(f"{name} has {odd[0]!r}, expected some of {', '.join(known)}")
+        if not self.mutations:
+            raise InputError(f"no mutations, expected some of {', '.join(MUTATIONS)}")
+
+    @classmethod
+    def printed(cls, population: int = 20, tournament: int = 5, rounds: int = 50) -> SearchConfig:
+        """The search as the paper prints it: two mutations, a first population drawn at random."""
+        return cls(population, tournament, rounds, mutations=("swap", "reselect"), starts=())
+
+    @property
+    def n_candidates(self) -> int:
+        """How many candidates the search looks at."""
+        return self.population + self.rounds * self.children

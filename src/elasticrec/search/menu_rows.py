@@ -1,0 +1,87 @@
+"""MenuRows: candidates that give each group one row of a menu. Our space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elasticrec.search.candidates import Candidates
+from elasticrec.space.budget import Accounting, Budget
+from elasticrec.space.composition import Composition, Menu
+from elasticrec.space.ladder import Ladder, pick
+from elasticrec.space.randomizer import draw_rows
+
+
+class MenuRows(Candidates):
+    """Each group has one row of a menu: our space."""
+
+    def __init__(self, menu: Menu, accounting: Accounting, budget: Budget) -> None:
+        super().__init__(Ladder.of(menu, accounting), budget, topped=True)
+        self.menu = menu
+
+    def rows(self, candidate: np.ndarray) -> np.ndarray:
+        """A copy of the candidate, which is the rows themselves."""
+        return candidate.copy()
+
+    def at(self, candidate: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG002
+        """The rows themselves."""
+        return rows
+
+    def arrays(self, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Depths (B, G, N) and neighbours (B, G)."""
+        return self.menu.depths[candidates], self.menu.neighbours[candidates]
+
+    def random(self, rng: np.random.Generator) -> np.ndarray:
+        """Our own draw: log-normal shares."""
+        return draw_rows(self.ladder, self.allowance, rng)
+
+    def reselected(self, candidate: np.ndarray, group: int, rng: np.random.Generator) -> np.ndarray:
+        """Another row at random among those that the group's and the unspent bytes pay for."""
+        left = self.allowance - int(self.ladder.cost(candidate).sum())
+        prices = self.ladder.costs[group]
+        others = np.flatnonzero(prices <= prices[candidate[group]] + left)
+        others = others[others != candidate[group]]
+        child = candidate.copy()
+        if len(others):
+            child[group] = others[pick(rng, len(others))]
+        return child
+
+    def alike(self) -> np.ndarray:
+        """The rows that fit in every group at once, less those contained in another such row."""
+        fits = self.ladder.costs.sum(axis=0) <= self.allowance  # (R,)
+        largest: np.ndarray = np.flatnonzero(fits & ~(self.ladder.up_steps & fits).any(axis=1))
+        if not len(largest):
+            return self.least()
+        return np.repeat(largest[:, None], self.n_groups, axis=1)
+
+    def least(self) -> np.ndarray:
+        """The cheapest row of each group."""
+        return self.ladder.cheapest[None].copy()
+
+    def steps(self, candidate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Every group's every affordable step up."""
+        left = self.allowance - int(self.ladder.cost(candidate).sum())
+        moves = [
+            (g, up)
+            for g in self.ladder.can_rise(candidate, left).tolist()
+            for up in self.ladder.ups[candidate[g]].tolist()
+        ]
+        groups, ups = np.array(moves, dtype=np.int64).reshape(-1, 2).T
+        prices = self.ladder.costs[groups, ups] - self.ladder.costs[groups, candidate[groups]]
+        groups, ups, prices = groups[prices <= left], ups[prices <= left], prices[prices <= left]
+        children = np.repeat(candidate[None], len(groups), axis=0)
+        children[np.arange(len(groups)), groups] = ups
+        return children, prices
+
+    def everything(self) -> np.ndarray:
+        """The dearest row of each group."""
+        return self.ladder.dearest.copy()
+
+    def topped_in_order(self, candidate: np.ndarray) -> np.ndarray:
+        """Cheapest steps to the groups in turn, the popular first, until none fits."""
+        rows = candidate.copy()
+        self.ladder.top_up_in_order(rows, self.allowance - int(self.ladder.cost(rows).sum()))
+        return rows
+
+    def of(self, composition: Composition) -> np.ndarray:
+        """The menu's rows behind a composition."""
+        return self.menu.choice_of(composition)

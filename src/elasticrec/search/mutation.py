@@ -1,0 +1,78 @@
+"""Mutations: swap two groups, reselect within one, move bytes between two.
+
+Swap and reselect are the paper's. They only permute how many blocks groups have, so a search with
+them alone sees no more multisets of counts than its first population; `move` is ours. Each returns
+a new candidate within the budget: a swap between unequal groups changes the bytes, so every child
+is repaired and topped up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from elasticrec.search.candidates import Candidates
+from elasticrec.space.ladder import NEVER, pick
+
+Mutation = Callable[[Candidates, np.ndarray, np.random.Generator], np.ndarray]
+
+
+def swap(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A child in which two groups that differ, drawn at random, changed places."""
+    first = pick(rng, len(parent))
+    differs = parent != parent[first]
+    others = np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
+    child = parent.copy()
+    if len(others):
+        second = others[pick(rng, len(others))]
+        child[first], child[second] = parent[second], parent[first]
+    return space.settled(child, rng)
+
+
+def reselect(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A child in which one random group was drawn anew within its bytes."""
+    return space.settled(space.reselected(parent, pick(rng, len(parent)), rng), rng)
+
+
+def move(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A child in which one random group gave up bytes so that another could take a step up."""
+    ladder, rows = space.ladder, space.rows(parent)
+    givers = ladder.can_fall(rows)
+    takers = np.flatnonzero(ladder.prices[np.arange(len(rows)), rows] < NEVER)
+    if not len(givers) or not len(takers):
+        return parent.copy()
+    giver, taker = int(givers[pick(rng, len(givers))]), int(takers[pick(rng, len(takers))])
+    if giver == taker:
+        return parent.copy()
+    left = space.allowance - int(ladder.cost(rows).sum())
+    price = ladder.prices[taker, rows[taker]]
+    while True:
+        left += ladder.step_down(rows, giver, rng)
+        if left >= price:
+            ladder.step_up(rows, taker, left, rng)
+            break
+        if giver not in ladder.can_fall(rows):
+            break
+    return space.settled(space.at(parent, rows, rng), rng)
+
+
+MUTATIONS: dict[str, Mutation] = {"swap": swap, "reselect": reselect, "move": move}
+"""All mutations by name."""
+
+
+def mutate(
+    space: Candidates, parent: np.ndarray, names: Sequence[str], rng: np.random.Generator
+) -> tuple[np.ndarray, str]:
+    """A child by one of the named mutations, each equally likely, and its name.
+
+    A mutation that left the parent as it was gives way to another one; a child equals its parent
+    only if none of them could change it.
+    """
+    start = pick(rng, len(names))
+    child, name = parent, names[start]
+    for name in (*names[start:], *names[:start]):
+        child = MUTATIONS[name](space, parent, rng)
+        if not np.array_equal(child, parent):
+            break
+    return child, name
