@@ -36,7 +36,7 @@ def diversity(blocks: Tensor, form: DiversityForm = "bounded") -> Tensor:
     """Mean over items of Σ_{n<n'} ‖e_n - e_n'‖² in O(N), by N·Σ‖e_n‖² - ‖Σ e_n‖².
 
     As printed it is unbounded below once subtracted from a loss (blocks may grow for ever), so
-    `bounded` measures unit-norm blocks, where it lies between 0 and N²/2 … N² for any table.
+    `bounded` measures unit-norm blocks, where it lies between 0 and N² for any table.
 
     Args:
         blocks: (B, N, d) the blocks of some items.
