@@ -140,7 +140,7 @@ def test_a_repeated_pair_keeps_its_earliest_time(tmp_path):
     ("content", "options", "message"),
     [
         ("a,b\n1,2\n", {}, "found columns 'a', 'b'; expected a user column such as 'user'"),
-        ("user,b\n1,2\n", {}, "found columns 'user', 'b'; expected a item column such as 'item'"),
+        ("user,b\n1,2\n", {}, "found columns 'user', 'b'; expected an item column such as 'item'"),
         ("user,item\n1,2\n", {"user": "x"}, "expected user column 'x'"),
         ("user,item\n1,2\n", {"min_rating": 3}, "expected a rating column such as 'rating'"),
         ("user,item\n1,2\n", {"rating": "r"}, "expected rating column 'r'"),
@@ -199,7 +199,7 @@ def test_a_bad_row_far_down_is_found(tmp_path):
         ({"user": [1.5], "item": [1]}, "users are fractions, expected whole numbers or text"),
         ({"user": [True], "item": [1]}, "users are of type Boolean, expected whole numbers"),
         ({"user": [[1]], "item": [1]}, "users are of type List"),
-        ({"user": [1], "other": [1]}, "expected a item column"),
+        ({"user": [1], "other": [1]}, "expected an item column"),
     ],
 )
 def test_bad_parquet_is_refused(tmp_path, frame, message):

@@ -88,7 +88,8 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
         known = USUAL_NAMES[meaning]
         usual = next((name for name in known if name in plain), None)
         matches = [place for place, name in enumerate(plain) if name == usual]
-        expected = f"a {meaning} column such as {known[0]!r} (or name yours)"
+        article = "an" if meaning[0] in "aeio" else "a"
+        expected = f"{article} {meaning} column such as {known[0]!r} (or name yours)"
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -33,6 +33,11 @@ def from_frame(
     name: str = "data",
 ) -> Interactions:
     """The interactions in the rows of a polars or pandas frame; column names as in `read`."""
+    if hasattr(frame, "collect"):
+        frame = frame.collect()
+    if not hasattr(frame, "columns"):
+        kind = type(frame).__name__
+        raise InputError(f"{name}: is of type {kind}, expected a pandas or polars frame")
     wanted = Columns(user, item, rating, time, min_rating)
     chosen = choose([str(column) for column in frame.columns], wanted, name)
     columns = {m: _series(frame, at).alias(m) for m, at in chosen.positions().items()}
@@ -58,6 +63,8 @@ def from_columns(
         source: names the whole in errors; `name` where not given.
     """
     source = source or name
+    if not len(columns["user"]):
+        raise InputError(f"{source}: has no rows, expected interactions")
     for meaning in ("user", "item"):
         columns[meaning] = _checked_ids(columns[meaning], meaning, where)
     if min_rating is not None:
@@ -68,8 +75,6 @@ def from_columns(
     times = None
     if "time" in columns:
         times = _times(columns.pop("time"), where)
-    if not len(columns["user"]):
-        raise InputError(f"{source}: has no rows, expected interactions")
     users, user_ids = _encoded(columns.pop("user"))
     items, item_ids = _encoded(columns.pop("item"))
     whole = Interactions.of_columns(users, items, user_ids, item_ids, times=times, name=name)
@@ -88,13 +93,13 @@ def _series(frame: Any, position: int) -> pl.Series:
         return pl.Series(column.to_numpy(), nan_to_null=True)
     codes, different = column.factorize()  # missing values get code -1
     try:
-        known = pl.Series(different.tolist(), strict=True)
+        known = pl.Series([*different.tolist(), None], strict=True)
     except TypeError:
         kinds = ", ".join(sorted({type(value).__name__ for value in different}))
         raise InputError(
             f"column {column.name!r} mixes values of type {kinds}, expected one type"
         ) from None
-    return known.gather(pl.Series(np.where(codes < 0, None, codes), dtype=pl.Int64))
+    return known.gather(np.where(codes < 0, len(different), codes))
 
 
 def _checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:

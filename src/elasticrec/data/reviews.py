@@ -57,11 +57,8 @@ def _chunks(path: Path) -> Iterator[bytes]:
             lines, newline, tail = block.rpartition(b"\n")
             if newline:
                 yield rest + lines + newline
-                rest = tail
-            else:
-                rest += block
-    if rest.strip():
-        yield rest
+            rest = tail if newline else rest + block
+    yield rest
 
 
 def _parsed(chunk: bytes, wanted: list[str], path: Path, first_line: int) -> pl.DataFrame:
@@ -73,7 +70,7 @@ def _parsed(chunk: bytes, wanted: list[str], path: Path, first_line: int) -> pl.
     try:
         return pl.read_ndjson(io.BytesIO(chunk), schema=schema)
     except pl.exceptions.PolarsError as error:
-        for line, text in enumerate(chunk.splitlines(), start=first_line):
+        for line, text in enumerate(chunk.split(b"\n"), start=first_line):
             _check_review(text, wanted, f"{path} line {line}")
         raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
 

@@ -114,6 +114,9 @@ def from_csr(
         user_ids: one per row, row numbers where not given; `item_ids` one per column.
         min_rating: leave out values below it.
     """
+    if not hasattr(matrix, "tocoo"):
+        kind = type(matrix).__name__
+        raise InputError(f"{name}: is of type {kind}, expected a scipy sparse matrix")
     cells = matrix.tocoo()
     n_users, n_items = cells.shape
     kept = cells.data != 0

@@ -1,0 +1,58 @@
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from elasticrec.data.errors import InputError
+from elasticrec.data.interactions import Ids, Interactions, Pairs
+from elasticrec.data.titles import with_titles
+
+
+@pytest.fixture
+def whole():
+    pairs = Pairs.from_arrays(np.array([0, 0, 0]), np.arange(3), n_users=1, n_items=3)
+    return Interactions(pairs, Ids.dense(1), Ids.of([7, 12, 30]))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'item,title\n12,Twelve\n99,Other\n7,"Seven, or so"\n',
+        "id;title\n12;Twelve\n7;Seven, or so\n",
+        'movieId,genres,title\n12,x,Twelve\n7,y,"Seven, or so"\n30,z,\n',
+    ],
+)
+def test_titles_by_id(whole, tmp_path, content):
+    (tmp_path / "titles.csv").write_text(content)
+    titled = with_titles(whole, tmp_path / "titles.csv")
+    assert titled.titles.tolist() == ["Seven, or so", "Twelve", ""]
+    assert titled.pairs is whole.pairs
+
+
+def test_named_columns_and_parquet(whole, tmp_path):
+    path = tmp_path / "titles.parquet"
+    pl.DataFrame({"key": [30], "label": ["Thirty"], "title": ["no"]}).write_parquet(path)
+    assert with_titles(whole, path, item="key", title="label").titles.tolist() == ["", "", "Thirty"]
+
+
+def test_text_ids_keep_their_zeros(tmp_path):
+    pairs = Pairs.from_arrays(np.array([0]), np.array([0]), n_users=1, n_items=1)
+    (tmp_path / "t.csv").write_text("item,title\n7,wrong\n007,right\n")
+    titled = with_titles(Interactions(pairs, Ids.dense(1), Ids.of(["007"])), tmp_path / "t.csv")
+    assert titled.titles.tolist() == ["right"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("item,label\n7,x\n", "expected a title column such as 'title'"),
+        ("key,title\n7,x\n", "expected an item column such as 'item'"),
+        ("item,title\n8,x\n", "has a title for none of the items, expected ids like 7"),
+        ("", "is empty"),
+    ],
+)
+def test_bad_titles_are_refused(whole, tmp_path, content, message):
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(InputError, match=re.escape(message)):
+        with_titles(whole, tmp_path / "t.csv")
