@@ -104,7 +104,7 @@ def _columns(path: Path | str) -> Columns:
     """The pairs of one file; the first number on a line is the user."""
     numbers = parse_numbers(read_bytes(path), path)
     first = np.diff(numbers.lines, prepend=-1) > 0
-    limit = len(numbers.values) * 100 + SPARE_NUMBERS
+    limit = len(numbers.values) * 4 + SPARE_NUMBERS  # dense numbers: a huge one would cost memory
     if numbers.values.max(initial=0) >= limit:
         at = int(np.argmax(numbers.values))
         kind = "user" if first[at] else "item"
