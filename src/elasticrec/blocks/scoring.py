@@ -1,7 +1,7 @@
 """How blocks meet a user: `tiled` (Eq. 2 as printed) and `aligned`, with their readable twins.
 
-Read literally, Eq. 2 repeats each block N times, so a score is the product of two d-vectors whatever
-is kept: `tiled`. `aligned` lets block n of the item meet block n of the user.
+Read literally, Eq. 2 repeats each block N times, so a score is the product of two d-vectors
+whatever is kept: `tiled`. `aligned` lets block n of the item meet block n of the user.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def fold_users(users: np.ndarray, block_size: int, score: Score) -> np.ndarray:
     """User vectors as they meet items: (B, D) as they are, or the sum of their blocks (B, d)."""
     if score == "aligned":
         return users
-    return users.reshape(len(users), -1, block_size).sum(axis=1)
+    n_blocks = users.shape[1] // block_size  # told, as -1 cannot be guessed without users
+    return users.reshape(len(users), n_blocks, block_size).sum(axis=1)
 
 
 def _matrices(users: np.ndarray, blocks: np.ndarray, score: Score) -> tuple[np.ndarray, np.ndarray]:
