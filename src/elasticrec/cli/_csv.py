@@ -1,0 +1,26 @@
+"""CSV files as commands write them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from elasticrec.data.files import written_whole
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    """How many rows were written below the header; the file appears whole or not at all."""
+    n = 0
+    with written_whole(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(header)
+        for row in rows:
+            writer.writerow(row)
+            n += 1
+        text.flush()
+        text.detach()
+    return n

@@ -1,0 +1,99 @@
+"""`elasticrec recommend`: the best unseen items for a user, or for anyone with some items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from elasticrec.model import Model, Recommendation
+
+
+def recommend(
+    model: Annotated[Path, typer.Argument(help="A model folder written by `elasticrec train`.")],
+    user: Annotated[str | None, typer.Option(help="Id of a user of the data.")] = None,
+    items: Annotated[
+        str | None, typer.Option(help="Ids of items someone took, separated by commas.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="How many items to list.")] = 20,
+    exclude: Annotated[str, typer.Option(help="Ids of items not to list, with commas.")] = "",
+    users_file: Annotated[
+        Path | None, typer.Option(help="A file with one user id per line; needs --out.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The CSV to write for --users-file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
+) -> None:
+    """List the best items that a person has not taken yet, with titles where they are known.
+
+    \b
+    Example:
+      elasticrec recommend MODEL --user 42
+      elasticrec recommend MODEL --items 1,2,3 -k 10
+      elasticrec recommend MODEL --users-file users.txt -o lists.csv
+    """
+    from elasticrec.data.errors import InputError
+    from elasticrec.model import Model
+
+    ways = [way for way in (user, items, users_file) if way is not None]
+    if len(ways) != 1 or (users_file is None) != (out is None):
+        raise InputError("expected one of --user, --items, or --users-file with --out")
+    loaded = Model.load(model)
+    if users_file is not None and out is not None:
+        _write_lists(loaded, users_file, k, out)
+        return
+    history = None if items is None else _ids(items)
+    listed = loaded.recommend(user, items=history, k=k, exclude=_ids(exclude))
+    _print_json(listed) if json else _print_table(listed)
+
+
+def _ids(text: str) -> list[str]:
+    """The ids in a text, separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _write_lists(model: Model, users_file: Path, k: int, out: Path) -> None:
+    """Write every listed user's recommendations to one CSV."""
+    from elasticrec.cli._csv import write_csv
+    from elasticrec.data.files import check_writable, read_bytes
+
+    check_writable(out)
+    lines = read_bytes(users_file).decode("utf-8", "replace").splitlines()
+    users = [line.strip() for line in lines if line.strip()]
+    rows = (
+        (user, place, found.id, f"{found.score:.6g}", found.title or "")
+        for user, listed in model.recommend_users(users, k=k)
+        for place, found in enumerate(listed, start=1)
+    )
+    n = write_csv(out, ["user", "place", "item", "score", "title"], rows)
+    print(f"wrote {n:,} recommendations for {len(users):,} users to {out}")
+
+
+def _print_json(listed: list[Recommendation]) -> None:
+    """Print the list as JSON."""
+    import json
+    from dataclasses import asdict
+
+    print(json.dumps([asdict(found) for found in listed], ensure_ascii=False))
+
+
+def _print_table(listed: list[Recommendation]) -> None:
+    """Print the list as a table, without a title column where no title is known."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    titled = any(found.title for found in listed)
+    table = Table(box=None)
+    table.add_column("", justify="right")
+    table.add_column("item", justify="right", no_wrap=True)
+    if titled:
+        table.add_column("title")
+    table.add_column("score", justify="right")
+    for place, found in enumerate(listed, start=1):
+        titles = [escape(found.title or "")] if titled else []
+        table.add_row(str(place), escape(str(found.id)), *titles, f"{found.score:.4f}")
+    Console().print(table)

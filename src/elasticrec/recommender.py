@@ -1,0 +1,162 @@
+"""ElasticRecommender: from interactions to recommendations in three calls, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elasticrec.data.columns import Columns
+from elasticrec.data.errors import InputError
+from elasticrec.data.filtering import MIN_INTERACTIONS, keep_frequent
+from elasticrec.data.interactions import Interactions
+from elasticrec.data.preparation import PrepareConfig, prepare
+from elasticrec.data.sources import from_csr, from_frame
+from elasticrec.data.splitting import Split, split_by_user
+from elasticrec.evaluation.metrics import DEFAULT_METRICS
+from elasticrec.evaluation.ranking import Evaluation, evaluate
+from elasticrec.model import Id, Model, Recommendation
+from elasticrec.presets import preset as preset_named
+
+if TYPE_CHECKING:
+    from elasticrec.evaluation.questions import Part
+
+
+class ElasticRecommender:
+    """A recommender for notebooks: `fit`, `evaluate`, `recommend`, `save`, `load`.
+
+    Args:
+        preset: the settings to start from: `default`, `paper-amazon-book` or `paper-yelp`.
+        seed: fixes the split, where one is made, and the training.
+        device: `auto`, `cpu` or `cuda`, for training and evaluation.
+        settings: fields of `TrainConfig` that differ from the preset, such as `epochs=10`.
+    """
+
+    def __init__(
+        self, preset: str = "default", *, seed: int = 0, device: str = "auto", **settings: Any
+    ) -> None:
+        config = preset_named(preset).train
+        known = [field.name for field in fields(config)]
+        for name in settings:
+            if name not in known:
+                raise InputError(f"unknown setting {name!r}; expected one of {', '.join(known)}")
+        self.preset = preset
+        self.device = device
+        self.config = replace(config, seed=seed, **settings)
+        self._model: Model | None = None
+
+    def __repr__(self) -> str:
+        if self._model is None:
+            return f"ElasticRecommender(preset={self.preset!r}, not fitted)"
+        return f"ElasticRecommender({self._model})"
+
+    @property
+    def model(self) -> Model:
+        """The trained table and its split; refused before `fit` or `load`."""
+        if self._model is None:
+            raise InputError("this recommender is not fitted; expected fit(data) or load(folder)")
+        return self._model
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        user: str | None = None,
+        item: str | None = None,
+        min_interactions: int = MIN_INTERACTIONS,
+    ) -> ElasticRecommender:
+        """This recommender, trained on some data.
+
+        Args:
+            data: a `Split`, used as it is; or interactions to filter and split 70/10/20:
+                `Interactions`, a scipy sparse (users, items) matrix, a pandas or polars frame,
+                the path of a CSV, TSV, Parquet or lists file, or `goodbooks`. The path of a split
+                written by `elasticrec data prepare` is used as it is, too.
+            user: column of the users in a frame or table; found by its usual names by default.
+            item: column of the items, likewise.
+            min_interactions: fewest per user and per item; the others are left out.
+        """
+        from elasticrec.training.loop import train
+
+        config = PrepareConfig(
+            columns=Columns(user, item), min_interactions=min_interactions, seed=self.config.seed
+        )
+        split = as_split(data, config)
+        trained = train(split, self.config, device=self.device)
+        self._model = Model(split, trained.table, trained.cooccurrence)
+        return self
+
+    def evaluate(
+        self,
+        part: Part = "test",
+        metrics: Iterable[str] = DEFAULT_METRICS,
+        *,
+        keep_per_user: bool = False,
+    ) -> Evaluation:
+        """How well the held-out items of a part are ranked among all unseen items, exactly."""
+        return evaluate(
+            self.model.table,
+            self.model.split,
+            part=part,
+            metrics=metrics,
+            device=self.device,
+            keep_per_user=keep_per_user,
+        )
+
+    def recommend(
+        self,
+        user: Id | None = None,
+        *,
+        items: Iterable[Id] | None = None,
+        k: int = 20,
+        exclude: Iterable[Id] = (),
+    ) -> list[Recommendation]:
+        """The k best items for a user of the data, or for anyone who took some items.
+
+        What the user is known to have taken (in any part of the split), what stands in `items`
+        and what stands in `exclude` is not listed. All ids are original ones; unknown items are
+        skipped, and a warning is logged.
+        """
+        return self.model.recommend(user, items=items, k=k, exclude=exclude)
+
+    def similar(self, item: Id, k: int = 20) -> list[Recommendation]:
+        """The k items whose vectors point most nearly the same way; scores are cosines."""
+        return self.model.similar(item, k)
+
+    def save(self, folder: Path | str) -> None:
+        """Write a model folder, which `load` and every command read."""
+        self.model.save(folder)
+
+    @classmethod
+    def load(cls, folder: Path | str, *, device: str = "auto") -> ElasticRecommender:
+        """The recommender in a model folder that `save` or `elasticrec train` wrote."""
+        recommender = cls(device=device)
+        recommender._model = Model.load(folder)
+        return recommender
+
+
+def as_split(data: Any, config: PrepareConfig) -> Split:
+    """The data as a split: as it is where it is one, else filtered and split as configured.
+
+    Args:
+        data: whatever `ElasticRecommender.fit` accepts.
+    """
+    if isinstance(data, Split):
+        return data
+    if isinstance(data, str | Path):
+        return Split.load(data) if Path(data).suffix == ".npz" else prepare(data, config)
+    if hasattr(data, "tocoo"):
+        data = from_csr(data)
+    elif hasattr(data, "columns"):
+        data = from_frame(data, user=config.columns.user, item=config.columns.item)
+    elif not isinstance(data, Interactions):
+        raise InputError(
+            f"cannot fit {type(data).__name__}; expected a Split, Interactions, a scipy sparse "
+            "matrix, a pandas or polars frame, or a path"
+        )
+    least = MIN_INTERACTIONS if config.min_interactions is None else config.min_interactions
+    frequent = keep_frequent(data, per_user=least, per_item=least)
+    return split_by_user(frequent, rng=np.random.default_rng(config.seed))
