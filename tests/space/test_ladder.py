@@ -16,8 +16,8 @@ def crossed(sizes=(3, 5)):
 
 def test_steps_lead_to_the_next_rows_that_contain_this_one():
     ladder = crossed()
-    assert [up.tolist() for up in ladder.ups] == [[1, 3], [2, 4], [5], [4], [5], []]
-    assert [down.tolist() for down in ladder.downs] == [[], [0], [1], [0], [1, 3], [2, 4]]
+    assert ladder.ups == [[1, 3], [2, 4], [5], [4], [5], []]
+    assert ladder.downs == [[], [0], [1], [0], [1, 3], [2, 4]]
     assert ladder.prices[1].tolist() == [35, 35, 35, 50, 50, NEVER]
 
 

@@ -139,7 +139,7 @@ def test_shares_lie_near_the_steps_and_half_are_sorted_by_popularity():
     assert np.sqrt(np.mean(apart**2)) == pytest.approx(0.1, rel=0.1)
     assert np.array_equal(menu.depths[drawn.choices], drawn.depths)
     middle = drawn.choices[np.abs(np.log(drawn.totals / 10e6)) < 0.2]
-    falls = [np.corrcoef(choice, np.arange(20))[0, 1] < -0.7 for choice in middle]
+    falls = [np.corrcoef(choice, np.arange(20))[0, 1] < -0.55 for choice in middle]
     assert 0.4 < np.mean(falls) < 0.6
     assert middle.max(axis=1).mean() > 3 * middle.mean()  # shares are far from equal
 

@@ -63,7 +63,7 @@ class MenuRows(Candidates):
         moves = [
             (g, up)
             for g in self.ladder.can_rise(candidate, left).tolist()
-            for up in self.ladder.ups[candidate[g]].tolist()
+            for up in self.ladder.ups[candidate[g]]
         ]
         groups, ups = np.array(moves, dtype=np.int64).reshape(-1, 2).T
         prices = self.ladder.costs[groups, ups] - self.ladder.costs[groups, candidate[groups]]

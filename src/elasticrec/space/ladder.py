@@ -36,16 +36,18 @@ class Ladder:
         below = menu.contained() & ~np.eye(menu.n_rows, dtype=bool)  # (R, R) r is part of s
         steps = below & ~(below @ below)
         self.up_steps = steps
-        self.ups = [np.flatnonzero(row) for row in steps]
+        self.ups: list[list[int]] = [np.flatnonzero(row).tolist() for row in steps]
         """For each row, the rows one step above it."""
-        self.downs = [np.flatnonzero(column) for column in steps.T]
+        self.downs: list[list[int]] = [np.flatnonzero(column).tolist() for column in steps.T]
         """For each row, the rows one step below it."""
         prices = np.where(steps[None], costs[:, None, :] - costs[:, :, None], NEVER)  # (G, R, R)
         if prices.min() < 0:
             raise ValueError("a row of the menu costs less than a row that it contains")
         self.prices = prices.min(axis=2)
         """(G, R) bytes of the cheapest step up, `NEVER` at the top."""
-        leaves: np.ndarray = np.array([len(below) == 0 for below in self.downs])
+        self._costs: list[list[int]] = costs.tolist()
+        self._prices: list[list[int]] = self.prices.tolist()
+        leaves: np.ndarray = np.array([not below for below in self.downs])
         self.cheapest: np.ndarray = np.where(leaves, costs, NEVER).argmin(axis=1)
         """(G,) the least row of each group."""
         self.dearest: np.ndarray = costs.shape[1] - 1 - costs[:, ::-1].argmax(axis=1)
@@ -106,22 +108,16 @@ class Ladder:
         row = int(choice[group])
         below = self.downs[row]
         # A row with nothing below it may still not be the cheapest one: then fall to that.
-        lower = int(below[pick(rng, len(below))]) if len(below) else int(self.cheapest[group])
+        lower = below[pick(rng, len(below))] if below else int(self.cheapest[group])
         choice[group] = lower
-        return int(self.costs[group, row] - self.costs[group, lower])
+        return self._costs[group][row] - self._costs[group][lower]
 
     def step_up(self, choice: np.ndarray, group: int, left: int, rng: np.random.Generator) -> int:
         """Take a step up, at random among those that `left` bytes pay for; the bytes it takes."""
-        row = int(choice[group])
-        above = self.ups[row]
-        if len(above) == 1:
-            choice[group] = above[0]
-            return int(self.prices[group, row])
-        prices = self.costs[group, above] - self.costs[group, row]
-        paid = np.flatnonzero(prices <= left)
-        taken = paid[pick(rng, len(paid))]
-        choice[group] = above[taken]
-        return int(prices[taken])
+        row, costs = int(choice[group]), self._costs[group]
+        paid = [above for above in self.ups[row] if costs[above] - costs[row] <= left]
+        choice[group] = above = paid[pick(rng, len(paid))]
+        return costs[above] - costs[row]
 
     def can_fall(self, choice: np.ndarray) -> np.ndarray:
         """The groups that can take a step down."""
@@ -144,8 +140,11 @@ class Ladder:
 
     def top_up(self, choice: np.ndarray, left: int, rng: np.random.Generator) -> int:
         """Step up in random groups until no step fits: ours, not in Alg. 1; the bytes left."""
-        while len(groups := self.can_rise(choice, left)):
-            left -= self.step_up(choice, int(groups[pick(rng, len(groups))]), left, rng)
+        prices = self.prices[self._groups, choice].tolist()  # lists: far faster one by one
+        while groups := [g for g, price in enumerate(prices) if price <= left]:
+            group = groups[pick(rng, len(groups))]
+            left -= self.step_up(choice, group, left, rng)
+            prices[group] = self._prices[group][choice[group]]
         return left
 
     def top_up_in_order(self, choice: np.ndarray, left: int) -> int:
