@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from elasticrec.data.errors import InputError
+from elasticrec.space.regroup import SpaceConfig
 from elasticrec.training.config import TrainConfig
 
 _PAPER = TrainConfig(
@@ -37,14 +38,17 @@ class Preset:
     """The settings of every stage under one name."""
 
     train: TrainConfig
+    space: SpaceConfig = field(default_factory=SpaceConfig)
     validation_for_everyone: bool = False
     """Hold out an eighth of everyone's train items, as the paper does, not of 5,000 users'."""
 
 
 PRESETS = {
     "default": Preset(TrainConfig()),
-    "paper-amazon-book": Preset(_PAPER, validation_for_everyone=True),
-    "paper-yelp": Preset(replace(_PAPER, layers=2), validation_for_everyone=True),
+    "paper-amazon-book": Preset(_PAPER, SpaceConfig.printed(), validation_for_everyone=True),
+    "paper-yelp": Preset(
+        replace(_PAPER, layers=2), SpaceConfig.printed(), validation_for_everyone=True
+    ),
 }
 
 

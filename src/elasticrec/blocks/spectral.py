@@ -14,12 +14,15 @@ def spectral_tables(
     dimensions: int,
     generator: torch.Generator,
     *,
+    unit: bool = True,
     power: float = 0.5,
     rounds: int = 6,
 ) -> tuple[Tensor, Tensor]:
-    """(U, D) users and (V, D) items with unit rows, from a randomised SVD of the graph.
+    """(U, D) users and (V, D) items with norms near 1, from a randomised SVD of the graph.
 
     Args:
+        unit: give every row the norm 1; otherwise all are scaled alike, to a root mean square
+            norm of 1, and frequent users and items stay longer.
         power: singular values are raised to this before the rows are normalised.
         rounds: subspace iterations; a few are plenty, since training goes on from here.
     """
@@ -34,8 +37,11 @@ def spectral_tables(
     scale = values[:D] ** power
     users = left[:, :D] * scale
     items = (basis @ right.T)[:, :D] * scale
-    noise = torch.randn(n_items, D, generator=generator, device=generator.device) * 1e-4
-    users, items = normalize(users, dim=1), normalize(items + noise, dim=1)
+    items = items + 1e-4 * torch.randn(n_items, D, generator=generator, device=items.device)
+    if unit:
+        users, items = normalize(users, dim=1), normalize(items, dim=1)
+    else:
+        users, items = (x / x.square().sum(dim=1).mean().sqrt() for x in (users, items))
     if D < dimensions:  # a tiny catalogue
         pad = torch.randn(
             n_users + n_items, dimensions - D, generator=generator, device=users.device

@@ -32,6 +32,7 @@ class BlockTable:
 
     @property
     def n_items(self) -> int:
+        """V."""
         return self.blocks.shape[0]
 
     @property

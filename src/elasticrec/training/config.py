@@ -39,7 +39,7 @@ class TrainConfig:
     correction: bool = False
     """`softmax`: correct the sampled items' scores for how often they are sampled."""
     cooccurrence: float = 0.0
-    """Weight of the co-occurrence term; an item that often occurs with a positive is one, softly."""
+    """Weight of the term that pulls a user to items co-occurring with those she took."""
     cooccurrence_k: int = 10
     """How many co-occurring items of each item may be drawn for that term."""
     layers: int = 3
@@ -47,7 +47,7 @@ class TrainConfig:
     readout: Literal["mean", "final"] = "mean"
     """`lightgcn`: the mean of layers 0 … L, or the final layer as in the paper."""
     diversity: float = 0.0
-    """λ: weight of the batch mean of the diversity term, subtracted from the batch mean of the loss."""
+    """λ: weight of the diversity term, a mean over the batch's items, beside the mean loss."""
     diversity_form: Literal["bounded", "printed"] = "bounded"
     """Unit-norm blocks, or Eq. 3 as printed, which is unbounded below."""
     elastic: float = 0.0

@@ -33,7 +33,7 @@ from elasticrec.training.validation import Validation
 log = logging.getLogger(__name__)
 
 
-class Interrupted(Exception):
+class InterruptedTraining(Exception):  # noqa: N818 – asked for, not an error
     """Training was asked to stop; everything up to the last step is in the checkpoint."""
 
 
@@ -117,7 +117,7 @@ def train(
                 report(Step(progress.steps, total, progress.epoch, run.mean_loss(), best))
             if stop():
                 save()
-                raise Interrupted
+                raise InterruptedTraining
         progress.epoch, progress.step = progress.epoch + 1, 0
         if progress.epoch % config.evaluate_every == 0 or progress.epoch == config.epochs:
             run.look(time.monotonic() - started)

@@ -11,7 +11,7 @@ _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 
 
 class RowAdam:
-    """Adam whose step may be confined to some rows; rows not touched keep their moments as they are.
+    """Adam whose step may be confined to some rows; the others keep their moments as they are.
 
     On a CPU a batch touches a small part of a large table, and a dense step would spend nearly
     all its time on the rest.

@@ -27,7 +27,8 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
     graph = Graph(train, where) if needs_graph else None
     if config.init == "spectral":
         assert graph is not None
-        users, items = spectral_tables(graph, config.dimensions, generator)
+        unit = config.loss == "softmax"
+        users, items = spectral_tables(graph, config.dimensions, generator, unit=unit)
         users, items = users * config.init_scale, items * config.init_scale
     else:
         users = random_table(train.n_users, config.dimensions, config.init_scale, generator)

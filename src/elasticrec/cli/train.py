@@ -1,0 +1,142 @@
+"""`elasticrec train`: from a prepared split to a model folder."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from elasticrec.data.errors import InputError
+
+if TYPE_CHECKING:
+    from elasticrec.training.config import TrainConfig
+    from elasticrec.training.loop import Step
+
+
+def train(
+    split: Annotated[Path, typer.Argument(help="A split that `elasticrec data prepare` wrote.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.")],
+    preset: Annotated[
+        str, typer.Option(help="default, demo, paper-amazon-book or paper-yelp.")
+    ] = "default",
+    base: Annotated[str | None, typer.Option(help="mf, lightgcn or history.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the train pairs.")] = None,
+    blocks: Annotated[int | None, typer.Option(help="Blocks of 8 numbers per item.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any setting of TrainConfig as name=value; may be repeated."),
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="How items are grouped: popularity, random or cluster.")
+    ] = None,
+    n_groups: Annotated[int | None, typer.Option(help="G: how many groups.")] = None,
+    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    resume: Annotated[bool, typer.Option(help="Go on with a training that was cut off.")] = False,
+    force: Annotated[bool, typer.Option(help="Replace a model that is there already.")] = False,
+) -> None:
+    """Train a model and save it.
+
+    Ctrl-C saves; the same command with --resume goes on from there.
+
+    Example: elasticrec train split.npz -o MODEL --preset default --set temperature=0.1
+    """
+    from elasticrec.blocks.folder import ModelFolder
+    from elasticrec.data.splitting import Split
+    from elasticrec.presets import preset as named
+    from elasticrec.training.loop import InterruptedTraining
+    from elasticrec.training.model import train_model
+
+    chosen = named(preset)
+    given: dict[str, Any] = {"base": base, "epochs": epochs, "n_blocks": blocks, "seed": seed}
+    given |= dict(_parse_setting(text) for text in settings or [])
+    config = replace(chosen.train, **{k: v for k, v in given.items() if v is not None})
+    grouping: dict[str, Any] = {"kind": groups, "n_groups": n_groups, "seed": seed}
+    space = replace(chosen.space, **{k: v for k, v in grouping.items() if v is not None})
+    data = Split.load(split)
+    folder = ModelFolder.create(output)
+    if folder.has("table") and not force:
+        raise InputError(f"{output} holds a model already; choose another folder, or --force")
+    with _stop_on_interrupt() as stop, _progress_bar(config) as report:
+        try:
+            trained = train_model(
+                folder, data, config, space,
+                device=device, resume=resume, stop=stop, report=report,
+            )  # fmt: skip
+        except InterruptedTraining:
+            print(f"stopped and saved; go on with --resume -o {output}")
+            raise KeyboardInterrupt from None
+    print(
+        f"{output}: {config.base}, {config.dimensions} dimensions, {trained.progress.epoch} epochs "
+        f"in {trained.progress.seconds:.0f} s, validation {config.metric} "
+        f"{trained.progress.best:.4f}, model {folder.model_id[:12]}"
+    )
+
+
+def _parse_setting(text: str) -> tuple[str, Any]:
+    """A field of TrainConfig and its value from `name=value`."""
+    from elasticrec.training.config import TrainConfig
+
+    name, equals, value = text.partition("=")
+    kinds: dict[str, type] = {each.name: type(each.default) for each in fields(TrainConfig)}
+    if not equals or name not in kinds:
+        known = ", ".join(sorted(kinds))
+        raise InputError(f"--set {text}: expected name=value with a name of {known}")
+    kind = kinds[name]
+    try:
+        if kind is bool:
+            return name, {"true": True, "false": False}[value.lower()]
+        return name, kind(value)
+    except (ValueError, KeyError) as error:
+        raise InputError(f"--set {text}: expected a value of type {kind.__name__}") from error
+
+
+@contextmanager
+def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
+    """A question that is answered yes after Ctrl-C; a second Ctrl-C ends at once."""
+    asked = threading.Event()
+
+    def handle(number: int, frame: Any) -> None:
+        if asked.is_set():
+            signal.default_int_handler(number, frame)
+        asked.set()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _progress_bar(config: TrainConfig) -> Iterator[Callable[[Step], None]]:
+    """A bar with epoch, loss, validation metric and time left, fed by steps."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("epoch {task.fields[epoch]}/{task.fields[epochs]}"),
+        BarColumn(),
+        TextColumn("loss {task.fields[loss]:.4f}"),
+        TextColumn("{task.fields[value]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), refresh_per_second=4) as bar:
+        task = bar.add_task(
+            "train", total=None, epoch=1, epochs=config.epochs, loss=float("nan"), value=""
+        )
+
+        def report(step: Step) -> None:
+            value = "" if step.value is None else f"{config.metric} {step.value:.4f}"
+            bar.update(
+                task, completed=step.done, total=step.total,
+                epoch=step.epoch + 1, loss=step.loss, value=value,
+            )  # fmt: skip
+
+        yield report

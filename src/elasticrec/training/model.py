@@ -1,0 +1,50 @@
+"""From a split to a model folder: train, group, renumber, save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from elasticrec.blocks.folder import ModelFolder
+from elasticrec.data.splitting import Split
+from elasticrec.space.regroup import SpaceConfig, regroup
+from elasticrec.training.config import TrainConfig
+from elasticrec.training.loop import Step, Trained, train
+
+
+def train_model(
+    folder: ModelFolder,
+    split: Split,
+    config: TrainConfig,
+    space: SpaceConfig,
+    *,
+    device: str = "auto",
+    resume: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    report: Callable[[Step], None] | None = None,
+) -> Trained:
+    """What was trained, after writing the whole model; arguments as in `train`.
+
+    While it trains, the folder holds `checkpoint.safetensors`; it goes when the model is there.
+    """
+    checkpoint = folder.root / "checkpoint.safetensors"
+    trained = train(
+        split, config, device=device, checkpoint=checkpoint, resume=resume, stop=stop, report=report
+    )
+    grouped = regroup(split, trained.table, space)
+    near = trained.cooccurrence
+    near = None if near is None else near.renumbered(grouped.groups.order)
+    folder.save_model(grouped.split, grouped.table, near)
+    grouped.groups.save(folder.path("groups"))
+    folder.record("groups", grouped.groups.fingerprint(), ("split", "table"))
+    folder.describe(
+        trained=datetime.now(UTC).date().isoformat(),
+        train=asdict(config),
+        space=asdict(space),
+        seconds=round(trained.progress.seconds, 1),
+        epochs=trained.progress.epoch,
+        validation={config.metric: trained.progress.best},
+    )
+    checkpoint.unlink(missing_ok=True)
+    return trained
