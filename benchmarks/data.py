@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "interactions.csv"
         write_csv(path, args.pairs, args.seed)
+        load = os.getloadavg()[0]  # what else was running: it slows both
         ours, pandas = measure("ours", path), measure("pandas", path)
         csv_mb = path.stat().st_size / 1e6
     if ours["counts"] != pandas["counts"]:
@@ -124,7 +126,8 @@ def main() -> int:
     ):
         metrics = comparison(round(ours[key], 3), unit, rival=round(pandas[key], 3))
         fields = {"method": method, "seed": args.seed, "seconds": round(ours["seconds"], 2)}
-        append("data", {**fields, "metrics": metrics | {"limit": limit}, "config": config})
+        metrics |= {"limit": limit, "load": round(load, 1)}
+        append("data", {**fields, "metrics": metrics, "config": config})
         print(f"{method:20} {ours[key]:.2f} {unit} (limit {limit}; pandas {pandas[key]:.2f})")
     return int(ours["seconds"] >= SECONDS_LIMIT or ours["peak_gb"] >= GB_LIMIT)
 

@@ -48,6 +48,13 @@ def test_stats_prints_the_papers_columns(elasticrec, ratings, tmp_path):
     ]
 
 
+def test_brackets_in_names_are_no_markup(elasticrec, ratings, tmp_path):
+    source = ratings.rename(tmp_path / "[bold]a[b].csv")
+    result = elasticrec("data", "prepare", source, "-o", tmp_path / "split.npz")
+    assert result.exit_code == 0, result.output
+    assert "[bold]a[b]" in result.stdout
+
+
 def test_every_option_reaches_the_split(elasticrec, ratings, tmp_path):
     (tmp_path / "films.csv").write_text("movieId,title\n3,Three\n")
     options = ["--format", "csv", "--user", "userId", "--item", "movieId", "--rating", "rating"]

@@ -78,6 +78,7 @@ def test_every_format_is_read(tmp_path):
         ("a.txt", {"user": "u"}, "lists has no columns, expected no user ('u')"),
         ("a.txt", {"min_rating": 4}, "lists has no ratings"),
         ("goodbooks", {"min_rating": 4}, "goodbooks has no ratings"),
+        ("a.csv", {"id_lists": True}, "csv has no id lists beside it"),
         ("a.json", {"time": "t"}, "yelp has no columns, expected no time ('t')"),
     ],
 )
@@ -99,6 +100,18 @@ def test_goodbooks_is_what_its_page_says():
     assert books.titles[0] == "The Book Thief"
     assert books.item_ids.of_number(0) == 47
     assert all(books.titles)
+
+
+def test_lists_and_goodbooks_are_read_without_polars(tmp_path):
+    (tmp_path / "train.txt").write_text("0 1 2\n1 1 2\n")
+    code = (
+        "import sys; sys.modules['polars'] = None; "
+        "from elasticrec.data.preparation import PrepareConfig, prepare; "
+        f"prepare({str(tmp_path / 'train.txt')!r}, PrepareConfig(min_interactions=2)); "
+        "print(prepare('goodbooks', PrepareConfig(name='books')).name)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout == "books\n"
 
 
 def test_a_matrix():

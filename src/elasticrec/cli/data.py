@@ -96,6 +96,7 @@ def prepare(
       elasticrec data prepare gowalla/train.txt.gz --test gowalla/test.txt.gz -o gowalla.npz
     """
     from rich.console import Console
+    from rich.text import Text
 
     from elasticrec.data.columns import Columns
     from elasticrec.data.files import check_writable
@@ -117,8 +118,8 @@ def prepare(
     )
     check_writable(out)
     with Console(stderr=True).status("") as status:
-        prepared = prepare_split(source, config, report=status.update)
-        status.update(f"writing {out}")
+        prepared = prepare_split(source, config, report=lambda step: status.update(Text(step)))
+        status.update(Text(f"writing {out}"))
         prepared.save(out)
     print(f"wrote {out}")
     _print_counts(prepared)
@@ -143,6 +144,7 @@ def _print_counts(split: Split) -> None:
     """Print one table of the whole data set and one of its parts."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from elasticrec.data.counts import count
 
@@ -152,7 +154,7 @@ def _print_counts(split: Split) -> None:
     for heading in ("#User", "#Item", "#Interaction", "Sparsity"):
         table.add_column(heading, justify="right")
     numbers = (f"{n:,}" for n in (whole.users, whole.items, whole.interactions))
-    table.add_row(split.name, *numbers, f"{whole.sparsity:.2%}")
+    table.add_row(Text(split.name), *numbers, f"{whole.sparsity:.2%}")
     console.print(table)
     console.print()
     table = Table(f"Part ({split.kind})", box=None)

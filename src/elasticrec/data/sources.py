@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,8 @@ def read(
     kind = format or format_of(path)
     if kind not in FORMATS:
         raise InputError(f"format {kind!r} is unknown, expected one of {', '.join(FORMATS)}")
+    if id_lists and kind != "lists":
+        raise InputError(f"{path}: {kind} has no id lists beside it, expected lists for that")
     columns = {"user": user, "item": item, "rating": rating, "time": time}
     if kind in ("csv", "tsv", "parquet"):
         parquet = kind == "parquet"
@@ -94,9 +97,9 @@ def read(
         return read_yelp_reviews(path, min_rating=min_rating, name=name)
     if min_rating is not None:
         raise InputError(f"{path}: {kind} has no ratings, expected no smallest one ({min_rating})")
-    return (
-        read_goodbooks() if kind == "goodbooks" else read_lists(path, id_lists=id_lists, name=name)
-    )
+    if kind == "goodbooks":
+        return replace(read_goodbooks(), name=name or "goodbooks")
+    return read_lists(path, id_lists=id_lists, name=name)
 
 
 def from_csr(

@@ -42,7 +42,7 @@ def planted_world(
     """A world with planted clusters and popular items, split 70/10/20 per user.
 
     Every item belongs to one cluster, every user to two; four fifths of her items come from hers,
-    the others from anywhere, each time by popularity. As large as Gowalla it takes about a second.
+    the others from anywhere, each time by popularity. As large as Gowalla it takes two seconds.
 
     Args:
         n_pairs: distinct pairs in all parts together, exactly.
