@@ -1,23 +1,35 @@
 import numpy as np
 import pytest
 
+from elasticrec.blocks.cooccurrence import count_cooccurrence
+from elasticrec.blocks.folder import ModelFolder
 from elasticrec.blocks.table import BlockTable
 from elasticrec.data.errors import InputError
 from elasticrec.data.interactions import Ids, Pairs
-from elasticrec.data.splitting import Split
-from elasticrec.space.regroup import SpaceConfig, make_groups, regroup
+from elasticrec.data.split import Split
+from elasticrec.space.regroup import (
+    SpaceConfig,
+    load_groups,
+    make_groups,
+    regroup,
+    regroup_folder,
+)
+
+
+def pairs_of(codes, U, V):
+    numbers = np.array(sorted(codes))
+    return Pairs.from_arrays(numbers // V, numbers % V, n_users=U, n_items=V)
 
 
 def a_model(U=12, V=30, seed=0):
     rng = np.random.default_rng(seed)
 
-    def pairs(n):
-        return Pairs.from_arrays(
-            rng.integers(U, size=n), rng.integers(V, size=n) ** 2 // V, n_users=U, n_items=V
-        )
-
+    popular = rng.random((U, V)) < np.linspace(0.9, 0.1, V)[rng.permutation(V)]
+    codes = rng.permutation(np.flatnonzero(popular))
+    cut = [len(codes) * 7 // 10, len(codes) * 8 // 10]
+    train, validation, test = (pairs_of(part, U, V) for part in np.split(codes, cut))
     titles = np.array([f"title {i}" for i in range(V)], dtype=object)
-    split = Split(pairs(150), pairs(20), pairs(40), Ids.dense(U), Ids.dense(V), titles)
+    split = Split(train, validation, test, Ids.dense(U), Ids.dense(V), titles)
     blocks = rng.normal(size=(V, 4, 2)).astype(np.float32)
     return split, BlockTable(blocks, rng.normal(size=(U, 8)).astype(np.float32), "mf")
 
@@ -74,3 +86,47 @@ def test_the_papers_space():
 def test_settings_that_contradict_each_other_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
         SpaceConfig(**settings)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    split, table = a_model()
+    folder = ModelFolder.create(tmp_path / "model")
+    folder.save_model(split, table, count_cooccurrence(split.train, k=3))
+    return folder
+
+
+def test_a_folder_is_renumbered_with_everything_in_it(folder):
+    before = folder.split(), folder.table(), folder.cooccurrence(), folder.model_id
+    done = regroup_folder(folder, SpaceConfig(n_groups=4))
+    again = ModelFolder.open(folder.root)
+    assert again.split().fingerprint() == done.split.fingerprint()
+    assert np.array_equal(again.table().blocks, before[1].blocks[done.groups.order])
+    lists = again.cooccurrence()
+    assert lists.fingerprint() == before[2].renumbered(done.groups.order).fingerprint()
+    assert load_groups(again).fingerprint() == done.groups.fingerprint()
+    assert again.model_id != before[3]
+
+
+def test_grouping_again_alike_changes_nothing_and_otherwise_groups_anew(folder):
+    regroup_folder(folder, SpaceConfig(n_groups=4))
+    first = folder.model_id
+    regroup_folder(folder, SpaceConfig(n_groups=4))
+    assert folder.model_id == first
+    other = regroup_folder(folder, SpaceConfig(n_groups=5))
+    assert folder.model_id != first
+    assert load_groups(ModelFolder.open(folder.root)).n_groups == other.groups.n_groups == 5
+
+
+def test_a_folder_without_groups_or_with_another_table_is_refused(folder):
+    with pytest.raises(InputError, match="has no groups"):
+        load_groups(folder)
+    regroup_folder(folder, SpaceConfig(n_groups=4))
+    split, table = a_model(seed=1)
+    folder.save_model(split, table)
+    with pytest.raises(InputError, match="made from another split"):
+        load_groups(folder)
+    folder.record("groups", folder.fingerprint("groups"), ("split", "table"))
+    make_groups(split, table, SpaceConfig(n_groups=4)).save(folder.path("groups"))
+    with pytest.raises(InputError, match=r"not the file that model.json was written for"):
+        load_groups(folder)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from elasticrec.blocks.folder import ModelFolder
 from elasticrec.blocks.table import BlockTable
 from elasticrec.data.errors import InputError
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.space.groups import (
     KINDS,
     Groups,
@@ -16,6 +18,8 @@ from elasticrec.space.groups import (
     popularity_groups,
     random_groups,
 )
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -74,3 +78,34 @@ def regroup(split: Split, table: BlockTable, config: SpaceConfig) -> Regrouped:
     """The same model with its items grouped, and renumbered by group."""
     groups = make_groups(split, table, config)
     return Regrouped(split.renumbered(groups.order), table.renumbered(groups.order), groups)
+
+
+def regroup_folder(folder: ModelFolder, config: SpaceConfig) -> Regrouped:
+    """A model folder's parts after they were grouped, renumbered and written back.
+
+    A folder that has these very groups is left as it is; other groups replace the old ones, and
+    what was made from the old numbering is refused from then on.
+    """
+    wanted = asdict(config)
+    if folder.has("groups") and folder.about.get("space") == wanted:
+        return Regrouped(folder.split(), folder.table(), load_groups(folder))
+    done = regroup(folder.split(), folder.table(), config)
+    lists = folder.cooccurrence()
+    renumbered = None if lists is None else lists.renumbered(done.groups.order)
+    folder.save_model(done.split, done.table, renumbered)
+    done.groups.save(folder.path("groups"))
+    folder.record("groups", done.groups.fingerprint(), ("split", "table"))
+    folder.describe(space=wanted)
+    log.info("%d %s groups of %d items", config.n_groups, config.kind, done.groups.n_items)
+    return done
+
+
+def load_groups(folder: ModelFolder) -> Groups:
+    """The groups of a model folder; those of another table are refused."""
+    if not folder.has("groups"):
+        raise InputError(f"{folder.root} has no groups; run `elasticrec estimate` on it first")
+    folder.check("groups")
+    groups = Groups.load(folder.path("groups"))
+    if groups.fingerprint() != folder.fingerprint("groups"):
+        raise InputError(f"{folder.path('groups')} is not the file that model.json was written for")
+    return groups
