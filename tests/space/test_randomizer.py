@@ -180,3 +180,25 @@ def test_a_budget_and_an_accounting_come_together():
 
 def test_generators_of_draws_differ():
     assert generator(0, 1).random() != generator(0, 2).random() != generator(1, 1).random()
+
+
+def test_alg_3_leaves_small_budgets_bare_and_treats_groups_nearly_alike():
+    """Ledger 8: few of its samples are near a small budget, and none is uneven; ours are."""
+    accounting = PaperAccounting(even_sizes(91_599, 20), 16, 8)
+    printed = draw_free(range(600), seed=0, n_groups=20, n_blocks=16, printed=True)
+    ours = draw_shares(
+        range(600),
+        seed=0,
+        accounting=accounting,
+        menu=Menu.f32_prefixes(np.arange(16)),
+        budgets=[Budget.megabytes(5)],
+    )
+    spread = {}
+    for name, drawn in (("printed", printed), ("ours", ours)):
+        counts = (drawn.depths > 0).sum(axis=2)  # (B, G)
+        near = np.abs(np.log(counts.sum(axis=1) / 34)) < 0.3  # 34 blocks: 5 MB
+        spread[name] = near.mean(), counts[near].std(axis=1).mean()
+    prior = np.sqrt(1 + 1 / 12)  # a normal number of variance 1, rounded
+    assert spread["printed"][0] < 0.1
+    assert spread["ours"][0] > 0.9
+    assert spread["printed"][1] < prior < spread["ours"][1]
