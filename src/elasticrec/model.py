@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from elasticrec.blocks.scoring import effective, fold_users
 from elasticrec.data.errors import InputError
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.toplist import top_items, top_list
+from elasticrec.space.groups import Groups
 
 if TYPE_CHECKING:
     from elasticrec.blocks.cooccurrence import Cooccurrence
@@ -49,6 +50,10 @@ class Model:
     """Its users and item blocks."""
     cooccurrence: Cooccurrence | None = None
     """Each item's co-occurring items, where training used them."""
+    groups: Groups | None = None
+    """The groups by which the items are numbered."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Facts kept beside it: settings, seconds, the date of the training."""
 
     def __str__(self) -> str:
         split, table = self.split, self.table
@@ -61,11 +66,21 @@ class Model:
     def load(cls, folder: Path | str) -> Model:
         """The model in a folder."""
         opened = ModelFolder.open(folder)
-        return cls(opened.split(), opened.table(), opened.cooccurrence())
+        groups = None
+        if opened.has("groups"):
+            opened.check("groups")
+            groups = Groups.load(opened.path("groups"))
+        parts = opened.split(), opened.table(), opened.cooccurrence()
+        return cls(*parts, groups, opened.about)
 
-    def save(self, folder: Path | str) -> None:
-        """Write a new model folder, or the model's parts anew into an old one."""
-        ModelFolder.create(folder).save_model(self.split, self.table, self.cooccurrence)
+    def save(self, folder: ModelFolder | Path | str) -> None:
+        """Write all parts into a model folder, a new one where only its path is given."""
+        opened = folder if isinstance(folder, ModelFolder) else ModelFolder.create(folder)
+        opened.save_model(self.split, self.table, self.cooccurrence)
+        if self.groups is not None:
+            self.groups.save(opened.path("groups"))
+            opened.record("groups", self.groups.fingerprint(), ("split", "table"))
+        opened.describe(**self.about)
 
     def recommend(
         self,

@@ -38,7 +38,8 @@ class ElasticRecommender:
     def __init__(
         self, preset: str = "default", *, seed: int = 0, device: str = "auto", **settings: Any
     ) -> None:
-        config = preset_named(preset).train
+        chosen = preset_named(preset)
+        config = chosen.train
         known = [field.name for field in fields(config)]
         for name in settings:
             if name not in known:
@@ -46,6 +47,7 @@ class ElasticRecommender:
         self.preset = preset
         self.device = device
         self.config = replace(config, seed=seed, **settings)
+        self.space = chosen.space
         self._model: Model | None = None
 
     def __repr__(self) -> str:
@@ -80,13 +82,16 @@ class ElasticRecommender:
             min_interactions: fewest per user and per item; the others are left out.
         """
         from elasticrec.training.loop import train
+        from elasticrec.training.model import finish
 
         config = PrepareConfig(
             columns=Columns(user, item), min_interactions=min_interactions, seed=self.config.seed
         )
         split = as_split(data, config)
         trained = train(split, self.config, device=self.device)
-        self._model = Model(split, trained.table, trained.cooccurrence)
+        groups = min(self.space.n_groups, split.n_items)
+        space = replace(self.space, n_groups=groups, seed=self.config.seed)
+        self._model = finish(split, trained, self.config, space)
         return self
 
     def evaluate(

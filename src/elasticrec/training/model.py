@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.data.splitting import Split
+from elasticrec.model import Model
 from elasticrec.space.regroup import SpaceConfig, regroup
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import Step, Trained, train
@@ -32,19 +33,27 @@ def train_model(
     trained = train(
         split, config, device=device, checkpoint=checkpoint, resume=resume, stop=stop, report=report
     )
-    grouped = regroup(split, trained.table, space)
-    near = trained.cooccurrence
-    near = None if near is None else near.renumbered(grouped.groups.order)
-    folder.save_model(grouped.split, grouped.table, near)
-    grouped.groups.save(folder.path("groups"))
-    folder.record("groups", grouped.groups.fingerprint(), ("split", "table"))
-    folder.describe(
-        trained=datetime.now(UTC).date().isoformat(),
-        train=asdict(config),
-        space=asdict(space),
-        seconds=round(trained.progress.seconds, 1),
-        epochs=trained.progress.epoch,
-        validation={config.metric: trained.progress.best},
-    )
+    finish(split, trained, config, space).save(folder)
     checkpoint.unlink(missing_ok=True)
     return trained
+
+
+def finish(split: Split, trained: Trained, config: TrainConfig, space: SpaceConfig) -> Model:
+    """The model of a training, its items grouped and numbered by group."""
+    grouped = regroup(split, trained.table, space)
+    near = trained.cooccurrence
+    about = {
+        "trained": datetime.now(UTC).date().isoformat(),
+        "train": asdict(config),
+        "space": asdict(space),
+        "seconds": round(trained.progress.seconds, 1),
+        "epochs": trained.progress.epoch,
+        "validation": {config.metric: trained.progress.best},
+    }
+    return Model(
+        grouped.split,
+        grouped.table,
+        None if near is None else near.renumbered(grouped.groups.order),
+        grouped.groups,
+        about,
+    )
