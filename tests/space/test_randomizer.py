@@ -9,6 +9,7 @@ from elasticrec.space.composition import F32, Menu
 from elasticrec.space.groups import even_sizes
 from elasticrec.space.ladder import Ladder
 from elasticrec.space.randomizer import (
+    _shared,
     draw_counts,
     draw_free,
     draw_shares,
@@ -202,3 +203,19 @@ def test_alg_3_leaves_small_budgets_bare_and_treats_groups_nearly_alike():
     assert spread["printed"][0] < 0.1
     assert spread["ours"][0] > 0.9
     assert spread["printed"][1] < prior < spread["ours"][1]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(1, 30), st.integers(0, 1000), st.floats(0, 1))
+def test_shares_add_up_within_their_bounds(G, seed, where):
+    rng = np.random.default_rng(seed)
+    shares = np.exp(rng.normal(size=G))
+    least = rng.integers(0, 50, G)
+    most = least + rng.integers(0, 500, G)
+    total = int(least.sum() + where * (most.sum() - least.sum()))
+    given_bytes = _shared(shares, least, most, total)
+    assert given_bytes.sum() == pytest.approx(total, abs=1e-6)
+    assert (given_bytes >= least).all()
+    assert (given_bytes <= most).all()
+    free = (given_bytes > least) & (given_bytes < most)
+    assert np.ptp(given_bytes[free] / shares[free]) < 1e-6 if free.any() else True

@@ -147,6 +147,24 @@ class Ladder:
             prices[group] = self._prices[group][choice[group]]
         return left
 
+    def top_up_towards(
+        self, choice: np.ndarray, left: int, wanted: np.ndarray, rng: np.random.Generator
+    ) -> int:
+        """Step up in the group that lacks most until no step fits; the bytes left.
+
+        Args:
+            wanted: (G,) bytes that each group should have.
+        """
+        lacking = (wanted - self.cost(choice)).tolist()
+        prices = self.prices[self._groups, choice].tolist()
+        while groups := [g for g, price in enumerate(prices) if price <= left]:
+            group = max(groups, key=lacking.__getitem__)
+            taken = self.step_up(choice, group, left, rng)
+            left -= taken
+            lacking[group] -= taken
+            prices[group] = self._prices[group][choice[group]]
+        return left
+
     def top_up_in_order(self, choice: np.ndarray, left: int) -> int:
         """Give each group in turn its cheapest step, in rounds, until none fits; the bytes left."""
         while len(groups := self.can_rise(choice, left)):

@@ -77,42 +77,35 @@ def random_blocks(counts: np.ndarray, n_blocks: int, rng: np.random.Generator) -
 def draw_rows(ladder: Ladder, allowance: int, rng: np.random.Generator) -> np.ndarray:
     """(G,) rows of a menu within an allowance: our own draw, topped up.
 
-    Each group has its cheapest row; what is left is shared log-normally, in half of the draws the
-    larger shares to the earlier (more popular) groups; a group takes one of the largest rows that
-    its share pays for, and what no share could use is spent at random.
+    The bytes are shared log-normally, in half of the draws the larger shares to the earlier (more
+    popular) groups. A group takes one of the largest rows that its share pays for, its cheapest
+    row at least; what is left over goes to the groups farthest below their shares.
     """
     G, R = ladder.costs.shape
     shares = np.exp(rng.normal(0.0, SHARE_SIGMA, size=G))
     if rng.random() < 0.5:
         shares = -np.sort(-shares)
-    least = ladder.cost(ladder.cheapest)
-    caps = ladder.cost(ladder.dearest) - least
-    granted = least + _shared(shares, caps, allowance - int(least.sum()))
+    least, most = ladder.cost(ladder.cheapest), ladder.cost(ladder.dearest)
+    granted = _shared(shares, least, most, allowance)
     fits = ladder.costs <= granted[:, None]  # (G, R)
     grows = fits.astype(np.float32) @ ladder.up_steps.T.astype(np.float32) > 0
     largest = fits & ~grows
     rows: np.ndarray = np.where(largest, rng.random((G, R)), -1.0).argmax(axis=1)
     left = ladder.repair(rows, allowance - int(ladder.cost(rows).sum()), rng)
-    ladder.top_up(rows, left, rng)
+    ladder.top_up_towards(rows, left, granted, rng)
     return rows
 
 
-def _shared(shares: np.ndarray, caps: np.ndarray, spare: int) -> np.ndarray:
-    """(G,) bytes in proportion to shares, none above its cap; what caps cut off is shared again."""
-    given = np.zeros(len(shares))
-    is_open = caps > 0
-    left = float(min(spare, int(caps.sum())))
-    while left > 0 and is_open.any():
-        part = np.where(is_open, shares, 0.0)
-        wanted = part * (left / part.sum())
-        full = is_open & (wanted >= caps)
-        if not full.any():
-            given[is_open] = wanted[is_open]
-            break
-        given[full] = caps[full]
-        left -= float(caps[full].sum())
-        is_open &= ~full
-    return given
+def _shared(shares: np.ndarray, least: np.ndarray, most: np.ndarray, total: int) -> np.ndarray:
+    """(G,) bytes in proportion to shares, but none below its least or above its most.
+
+    They are clip(λ·share, least, most) with the λ for which they add up to the total; the sum is
+    piecewise linear in λ, so it is found between the points where a group meets a bound.
+    """
+    knots = np.sort(np.concatenate([least / shares, most / shares]))
+    sums = np.clip(knots[:, None] * shares, least, most).sum(axis=1)  # (2G,)
+    scale = np.interp(total, sums, knots)
+    return np.asarray(np.clip(scale * shares, least, most))
 
 
 def draw_free(
