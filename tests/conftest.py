@@ -8,6 +8,8 @@ import pytest
 
 from elasticrec.data.synthetic import planted_world, two_tastes
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: on tiny sizes threads only wait
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

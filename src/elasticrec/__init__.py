@@ -1,7 +1,9 @@
 """Train one recommender; fit it to every device."""
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elasticrec.recommender import ElasticRecommender
 
 __version__ = "0.1.0"
 
@@ -11,7 +13,9 @@ __all__ = ["ElasticRecommender", "__version__"]
 def __getattr__(name: str) -> Any:
     """`ElasticRecommender`, imported when it is first asked for."""
     if name == "ElasticRecommender":
-        return import_module("elasticrec.recommender").ElasticRecommender
+        from elasticrec.recommender import ElasticRecommender
+
+        return ElasticRecommender
     raise AttributeError(f"module 'elasticrec' has no attribute {name!r}")
 
 
