@@ -70,7 +70,8 @@ def _parquet_columns(path: Path, choice: Choice) -> dict[str, pl.Series]:
     try:
         names = list(pl.read_parquet_schema(path))
         chosen = choice(names)
-        frame = pl.read_parquet(path, columns=[names[at] for at in chosen.values()])
+        wanted = [names[at] for at in chosen.values()]
+        frame = pl.read_parquet(path, columns=wanted, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path}: is not a sound Parquet file ({_first_line(error)})") from None
     return {meaning: frame[names[at]] for meaning, at in chosen.items()}
@@ -85,7 +86,9 @@ def _text_columns(path: Path, choice: Choice) -> tuple[dict[str, pl.Series], Whe
     positions = sorted(chosen.values())
     source = io.BytesIO(read_bytes(path)) if path.suffix == ".gz" else path
     try:
-        frame = pl.read_csv(source, columns=positions, separator=separator, infer_schema=False)
+        frame = pl.read_csv(
+            source, columns=positions, separator=separator, infer_schema=False, glob=False
+        )
     except pl.exceptions.PolarsError as error:
         raise _unreadable(path, separator, len(header), error) from None
     columns = {m: frame.to_series(positions.index(at)) for m, at in chosen.items()}
