@@ -53,6 +53,14 @@ def test_parquet(tmp_path):
     assert whole.name == "ratings"
 
 
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_a_path_is_not_a_pattern(tmp_path, end):
+    path = tmp_path / f"[a]*?.{end}"
+    frame = pl.DataFrame({"user": [1, 2], "item": [3, 4]})
+    frame.write_parquet(path) if end == "parquet" else frame.write_csv(path)
+    assert read_table(path).item_ids.values.tolist() == [3, 4]
+
+
 @pytest.mark.parametrize(
     ("column", "values"),
     [

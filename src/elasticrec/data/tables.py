@@ -68,7 +68,8 @@ def _parquet_columns(path: Path, choice: Choice) -> dict[str, pl.Series]:
     import polars as pl
 
     try:
-        names = list(pl.read_parquet_schema(path))
+        with path.open("rb") as file:
+            names = list(pl.read_parquet_schema(file))
         chosen = choice(names)
         wanted = [names[at] for at in chosen.values()]
         frame = pl.read_parquet(path, columns=wanted, glob=False)
