@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -99,6 +102,15 @@ def test_before_fit_everything_is_refused(tmp_path) -> None:
             getattr(ElasticRecommender(), ask)()
     with pytest.raises(InputError, match="not fitted"):
         ElasticRecommender().save(tmp_path / "model")
+
+
+def test_until_it_trains_nothing_heavy_is_imported() -> None:
+    code = (
+        "import sys; from elasticrec import ElasticRecommender; ElasticRecommender(epochs=3)\n"
+        "print(*{'torch', 'scipy', 'polars', 'pandas'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "\n"
 
 
 def test_unknown_settings_are_refused() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from elasticrec.data.split import Split
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.evaluation.significance import TTest
 
@@ -55,43 +56,52 @@ def evaluate(
       elasticrec evaluate MODEL
       elasticrec evaluate MODEL --metric recall@50 --metric ndcg@50 --compare OTHER_MODEL
     """
-    from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.cli._csv import write_csv
     from elasticrec.data.files import check_writable
     from elasticrec.evaluation.comparison import compare as compare_evaluations
-    from elasticrec.evaluation.metrics import DEFAULT_METRICS
-    from elasticrec.evaluation.ranking import evaluate as evaluate_table
-
-    def run(folder: Path) -> tuple[Any, Evaluation]:
-        opened = ModelFolder.open(folder)
-        split, table = opened.split(), opened.table()
-        found = evaluate_table(
-            table,
-            split,
-            part=part.value,
-            metrics=metric or DEFAULT_METRICS,
-            histories=split.train if history else None,
-            device=device.value,
-            keep_per_user=True,
-        )
-        return split, found
 
     if per_user is not None:
         check_writable(per_user)
-    split, found = run(model)
+    split, found = _evaluated(model, part, metric, history, device)
     other, tests = None, None
     if compare is not None:
-        other_split, other = run(compare)
+        other_split, other = _evaluated(compare, part, metric, history, device)
         tests = compare_evaluations(found, other, (split, other_split), part.value)
     if per_user is not None:
-        assert found.per_user is not None
-        ids = split.user_ids.take(found.users).values.tolist()
-        columns = [values.tolist() for values in found.per_user.values()]
-        write_csv(per_user, ["user", *found.per_user], zip(ids, *columns, strict=True))
-    if json:
-        _print_json(part, found, other, tests)
-    else:
-        _print_table(part, found, other, tests)
+        _write_per_user(per_user, split, found)
+    show = _print_json if json else _print_table
+    show(part, found, other, tests)
+
+
+def _evaluated(
+    folder: Path, part: Part, metric: list[str] | None, history: bool, device: Device
+) -> tuple[Split, Evaluation]:
+    """A model's split, and how well the model ranks what the split holds out."""
+    from elasticrec.blocks.folder import ModelFolder
+    from elasticrec.evaluation.metrics import DEFAULT_METRICS
+    from elasticrec.evaluation.ranking import evaluate as evaluate_table
+
+    opened = ModelFolder.open(folder)
+    split = opened.split()
+    found = evaluate_table(
+        opened.table(),
+        split,
+        part=part.value,
+        metrics=metric or DEFAULT_METRICS,
+        histories=split.train if history else None,
+        device=device.value,
+        keep_per_user=True,
+    )
+    return split, found
+
+
+def _write_per_user(path: Path, split: Split, found: Evaluation) -> None:
+    """Write one row per evaluated user: her original id and her values."""
+    from elasticrec.cli._csv import write_csv
+
+    values = found.per_user or {}
+    ids = split.user_ids.take(found.users).values.tolist()
+    columns = [column.tolist() for column in values.values()]
+    write_csv(path, ["user", *values], zip(ids, *columns, strict=True))
 
 
 def _print_json(
