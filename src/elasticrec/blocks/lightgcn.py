@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -89,10 +90,13 @@ class LightGCN:
 
 def _csr(matrix: Any, device: str | torch.device) -> Tensor:
     """A scipy CSR matrix as a torch one."""
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(matrix.indptr.astype(np.int32)),
-        torch.from_numpy(matrix.indices.astype(np.int32)),
-        torch.from_numpy(matrix.data.astype(np.float32)),
-        size=matrix.shape,
-        device=device,
-    )
+    with warnings.catch_warnings():
+        # That torch's CSR code is beta, and unchecked, is no news to whoever trains a model.
+        warnings.filterwarnings("ignore", "Sparse (CSR tensor|invariant checks)", UserWarning)
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int32)),
+            torch.from_numpy(matrix.indices.astype(np.int32)),
+            torch.from_numpy(matrix.data.astype(np.float32)),
+            size=matrix.shape,
+            device=device,
+        )
