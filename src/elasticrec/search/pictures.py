@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,15 +25,18 @@ COLOURS = "Blues"
 
 
 def terminal_map(
-    composition: Composition, sizes: np.ndarray, row_bytes: np.ndarray, order: np.ndarray
+    composition: Composition,
+    sizes: Sequence[int] | None,
+    group_bytes: Sequence[int] | None,
+    order: np.ndarray,
 ) -> Table:
     """A table of one line per group: its items, its blocks as a strip, their count, its bytes.
 
     In the strip `█` is a whole block, a digit its bit planes, `·` a dropped one.
 
     Args:
-        sizes: (G,) items per group.
-        row_bytes: (G,) bytes per group.
+        sizes: G items per group; None where unknown.
+        group_bytes: G bytes per group; None where unknown.
         order: (N,) the blocks from left to right.
     """
     from rich.table import Table
@@ -46,8 +50,11 @@ def terminal_map(
         strip = Text()
         for depth in depths.tolist():
             strip.append(_sign(depth), style=_shade(depth))
-        cells = (str(g), f"{sizes[g]:,}", strip, str(int((depths > 0).sum())))
-        table.add_row(*cells, str(composition.neighbours[g]), f"{row_bytes[g]:,}")
+        items, taken = (
+            "" if counts is None else f"{counts[g]:,}" for counts in (sizes, group_bytes)
+        )
+        kept = str(int((depths > 0).sum()))
+        table.add_row(str(g), items, strip, kept, str(composition.neighbours[g]), taken)
     return table
 
 

@@ -103,7 +103,7 @@ def regroup_folder(folder: ModelFolder, config: SpaceConfig) -> Regrouped:
 def load_groups(folder: ModelFolder) -> Groups:
     """The groups of a model folder; those of another table are refused."""
     if not folder.has("groups"):
-        raise InputError(f"{folder.root} has no groups; run `elasticrec estimate` on it first")
+        raise InputError(f"{folder.root} has no groups; `elasticrec train` makes them")
     folder.check("groups")
     groups = Groups.load(folder.path("groups"))
     if groups.fingerprint() != folder.fingerprint("groups"):
