@@ -36,7 +36,9 @@ SUFFIXES = {
     **{"txt": "lists", "json": "yelp", "jsonl": "yelp", "ndjson": "yelp"},
 }
 """The format that the end of a file's name means."""
-FORMATS = ("csv", "tsv", "parquet", "lists", "yelp", "goodbooks")
+TABLES = ("csv", "tsv", "parquet")
+"""Formats with columns to name."""
+FORMATS = (*TABLES, "lists", "yelp", "goodbooks")
 """What can be read."""
 
 
@@ -80,26 +82,37 @@ def read(
         name: of the data set; from the file's name where not given.
     """
     kind = format or format_of(path)
+    columns = {"user": user, "item": item, "rating": rating, "time": time}
+    _check_options(path, kind, columns, min_rating=min_rating, id_lists=id_lists)
+    if kind in TABLES:
+        options = {"need_time": need_time, "parquet": kind == "parquet"}
+        return read_table(path, **columns, min_rating=min_rating, **options, name=name)
+    if kind == "yelp":
+        return read_yelp_reviews(path, min_rating=min_rating, name=name)
+    if kind == "goodbooks":
+        return replace(read_goodbooks(), name=name or "goodbooks")
+    return read_lists(path, id_lists=id_lists, name=name)
+
+
+def _check_options(
+    path: Path | str,
+    kind: str,
+    columns: dict[str, str | None],
+    *,
+    min_rating: float | None,
+    id_lists: bool,
+) -> None:
+    """Nothing, or an error about an option that means nothing for this format."""
     if kind not in FORMATS:
         raise InputError(f"format {kind!r} is unknown, expected one of {', '.join(FORMATS)}")
     if id_lists and kind != "lists":
         raise InputError(f"{path}: {kind} has no id lists beside it, expected lists for that")
-    columns = {"user": user, "item": item, "rating": rating, "time": time}
-    if kind in ("csv", "tsv", "parquet"):
-        parquet = kind == "parquet"
-        return read_table(
-            path, **columns, min_rating=min_rating, need_time=need_time, parquet=parquet, name=name
-        )
-    for meaning, column in columns.items():
-        if column is not None:
-            raise InputError(f"{path}: {kind} has no columns, expected no {meaning} ({column!r})")
-    if kind == "yelp":
-        return read_yelp_reviews(path, min_rating=min_rating, name=name)
-    if min_rating is not None:
+    named = [meaning for meaning, column in columns.items() if column is not None]
+    if named and kind not in TABLES:
+        column = columns[named[0]]
+        raise InputError(f"{path}: {kind} has no columns, expected no {named[0]} ({column!r})")
+    if min_rating is not None and kind not in (*TABLES, "yelp"):
         raise InputError(f"{path}: {kind} has no ratings, expected no smallest one ({min_rating})")
-    if kind == "goodbooks":
-        return replace(read_goodbooks(), name=name or "goodbooks")
-    return read_lists(path, id_lists=id_lists, name=name)
 
 
 def from_csr(

@@ -50,7 +50,17 @@ def planted_world(
     """
     if not n_users <= n_pairs <= n_users * n_items / 4:
         raise ValueError(f"{n_pairs} pairs, expected {n_users} to {n_users * n_items // 4}")
-    n_clusters = min(n_clusters, n_items)
+    keys = _planted_keys((n_users, n_items, n_pairs), min(n_clusters, n_items), skew, rng)
+    pairs = Pairs.from_arrays(keys // n_items, keys % n_items, n_users=n_users, n_items=n_items)
+    world = Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name="planted")
+    return split_in_order(world, FRACTIONS, rng.random(n_pairs), "random-70-10-20")
+
+
+def _planted_keys(
+    sizes: tuple[int, int, int], n_clusters: int, skew: float, rng: np.random.Generator
+) -> np.ndarray:
+    """(n_pairs,) ascending keys `user * n_items + item` of a planted world."""
+    n_users, n_items, n_pairs = sizes
     weight = 1 / np.arange(1, n_items + 1) ** skew
     rng.shuffle(weight)
     cluster = rng.permutation(np.arange(n_items) % n_clusters)
@@ -70,7 +80,4 @@ def planted_world(
         at = np.searchsorted(ends, low + rng.random(n) * (high - low), side="right") - 1
         items = order[np.clip(at, 0, n_items - 1)]
         keys = np.union1d(keys, users * n_items + items)
-    keys = np.sort(rng.choice(keys, size=n_pairs, replace=False, shuffle=False))
-    pairs = Pairs.from_arrays(keys // n_items, keys % n_items, n_users=n_users, n_items=n_items)
-    world = Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name="planted")
-    return split_in_order(world, FRACTIONS, rng.random(n_pairs), "random-70-10-20")
+    return np.sort(rng.choice(keys, size=n_pairs, replace=False, shuffle=False))
