@@ -85,8 +85,10 @@ def read(
     columns = {"user": user, "item": item, "rating": rating, "time": time}
     _check_options(path, kind, columns, min_rating=min_rating, id_lists=id_lists)
     if kind in TABLES:
-        options = {"need_time": need_time, "parquet": kind == "parquet"}
-        return read_table(path, **columns, min_rating=min_rating, **options, name=name)
+        parquet = kind == "parquet"
+        return read_table(
+            path, **columns, min_rating=min_rating, need_time=need_time, parquet=parquet, name=name
+        )
     if kind == "yelp":
         return read_yelp_reviews(path, min_rating=min_rating, name=name)
     if kind == "goodbooks":
