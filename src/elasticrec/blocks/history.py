@@ -29,6 +29,10 @@ class Histories:
         flat = self.items[torch.repeat_interleave(self.starts[distinct], counts) + within]
         return embedding_bag(flat, items, offsets, mode="sum")[back]
 
+    def all_sums(self, items: Tensor) -> Tensor:
+        """(U, D) sum of the item vectors of every user."""
+        return embedding_bag(self.items, items, self.starts, mode="sum")
+
 
 class History:
     """Item vectors alone; in training, the item to be guessed is left out of the sum."""

@@ -42,6 +42,8 @@ class TrainConfig:
     """Weight of the term that pulls a user to items co-occurring with those she took."""
     cooccurrence_k: int = 10
     """How many co-occurring items of each item may be drawn for that term."""
+    aggregation: bool = False
+    """`mf`: a user is her own vector plus the normalised sum of her items."""
     layers: int = 3
     """L of `lightgcn`."""
     readout: Literal["mean", "final"] = "mean"
@@ -98,6 +100,8 @@ class TrainConfig:
         for name in ("cooccurrence", "diversity", "elastic", "l2", "patience", "layers", "seed"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.aggregation and self.base != "mf":
+            raise InputError(f"aggregation belongs to base='mf', got {self.base!r}")
         if self.loss == "bpr" and (self.cooccurrence or self.correction or self.negative_power):
             raise InputError(
                 "cooccurrence, correction and negative_power belong to loss='softmax', got 'bpr'"

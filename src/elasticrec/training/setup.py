@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from elasticrec.blocks.bases import Base, random_table
-from elasticrec.blocks.factorization import Factorization
+from elasticrec.blocks.factorization import AggregatedFactorization, Factorization
 from elasticrec.blocks.history import Histories, History
 from elasticrec.blocks.lightgcn import Graph, LightGCN
 from elasticrec.blocks.spectral import spectral_tables
@@ -35,6 +35,8 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
         items = random_table(train.n_items, config.dimensions, config.init_scale, generator)
     if config.base == "history":
         return History(items, Histories(train, where))
+    if config.aggregation:
+        return AggregatedFactorization(users, items, Histories(train, where))
     if config.base == "mf":
         return Factorization(users, items)
     assert graph is not None

@@ -1,0 +1,148 @@
+"""Every base learns a known world, resumes bit-equal, and never reads test."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elasticrec.data.errors import InputError
+from elasticrec.data.interactions import Pairs
+from elasticrec.data.synthetic import two_tastes as make_two_tastes
+from elasticrec.evaluation.ranking import evaluate
+from elasticrec.training.config import TrainConfig
+from elasticrec.training.loop import InterruptedTraining, train
+
+
+@pytest.fixture(scope="module", name="two_tastes")
+def many_with_two_tastes():
+    """Enough users per item that no base can learn them by heart."""
+    return make_two_tastes(160, 24, np.random.default_rng(0))
+
+
+SMALL = TrainConfig(
+    n_blocks=2, block_size=2, epochs=30, batch_size=64, negatives=16, learning_rate=0.05,
+    evaluate_every=1, patience=0, metric="recall@4",
+)  # fmt: skip
+BPR = replace(SMALL, loss="bpr", negatives=2)
+
+
+def stop_after(n):
+    """A `stop` that says yes from its n-th question on."""
+    asked = iter(range(n - 1))
+    return lambda: next(asked, None) is None
+
+
+@pytest.mark.parametrize("base", ["mf", "lightgcn", "history"])
+@pytest.mark.parametrize("config", [SMALL, BPR], ids=["softmax", "bpr"])
+@pytest.mark.parametrize("score", ["aligned", "tiled"])
+@pytest.mark.parametrize("init", ["spectral", "random"])
+def test_learns_two_tastes(two_tastes, base, config, score, init):
+    trained = train(two_tastes, replace(config, base=base, score=score, init=init))
+    table = trained.table
+    assert (table.users is None) == (base == "history")
+    left = int(two_tastes.test.per_user.max())  # all that she has not been shown of her taste
+    found = evaluate(table, two_tastes, metrics=(f"recall@{left}",))
+    assert found.metrics[f"recall@{left}"] == 1.0
+
+
+@pytest.mark.parametrize("base", ["mf", "lightgcn", "history"])
+def test_resumed_training_is_bit_equal(tmp_path, two_tastes, base):
+    config = replace(
+        SMALL, base=base, cooccurrence=0.3, elastic=0.5, diversity=1e-3, l2=1e-4, epochs=4
+    )
+    whole = train(two_tastes, config, device="cpu")
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    for n_steps in (3, 7, 11):  # in the middle of epochs, three times over
+        with pytest.raises(InterruptedTraining):
+            train(
+                two_tastes, config, device="cpu", checkpoint=checkpoint, resume=True,
+                stop=stop_after(n_steps),
+            )  # fmt: skip
+    parts = train(two_tastes, config, device="cpu", checkpoint=checkpoint, resume=True)
+    np.testing.assert_array_equal(parts.table.blocks, whole.table.blocks)
+    if base != "history":
+        np.testing.assert_array_equal(parts.table.users, whole.table.users)
+        np.testing.assert_array_equal(parts.table.fold_map, whole.table.fold_map)
+    values = [look["value"] for look in whole.progress.looks]
+    assert [look["value"] for look in parts.progress.looks] == values
+
+
+def test_equal_seeds_give_equal_tables_and_other_seeds_others(two_tastes):
+    one, two = (train(two_tastes, SMALL, device="cpu").table for _ in range(2))
+    np.testing.assert_array_equal(one.blocks, two.blocks)
+    other = train(two_tastes, replace(SMALL, seed=1), device="cpu").table
+    assert not np.array_equal(one.blocks, other.blocks)
+
+
+def test_test_pairs_are_never_read(two_tastes):
+    nothing = Pairs(np.zeros(two_tastes.n_users + 1, np.int64), np.zeros(0, np.int32),
+                    two_tastes.n_items)  # fmt: skip
+    blind = train(replace(two_tastes, test=nothing), SMALL, device="cpu")
+    seeing = train(two_tastes, SMALL, device="cpu")
+    np.testing.assert_array_equal(blind.table.blocks, seeing.table.blocks)
+
+
+def test_rows_and_dense_steps_learn_alike(two_tastes):
+    """On CPU `mf` steps by rows; forcing dense steps changes only the moments of idle rows."""
+    from elasticrec.training import loop
+
+    config = replace(SMALL, batch_size=4096, negatives=200, epochs=3)  # touches every row
+    by_rows = train(two_tastes, config, device="cpu").table
+    dense = loop._Run
+
+    class Dense(dense):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.by_rows = False
+
+    loop._Run = Dense
+    try:
+        whole = train(two_tastes, config, device="cpu").table
+    finally:
+        loop._Run = dense
+    np.testing.assert_allclose(by_rows.blocks, whole.blocks, atol=2e-3)
+
+
+def test_early_stopping_returns_the_best_look(two_tastes):
+    config = replace(SMALL, epochs=40, evaluate_every=1, patience=2, metric="recall@5")
+    trained = train(two_tastes, config, device="cpu")
+    assert trained.progress.stopped
+    assert trained.progress.epoch < 40
+    assert trained.progress.best == max(look["value"] for look in trained.progress.looks)
+    found = evaluate(trained.table, two_tastes, part="validation", metrics=("recall@5",))
+    assert found.metrics["recall@5"] == pytest.approx(trained.progress.best, abs=1e-6)
+
+
+def test_checkpoint_of_other_settings_or_data_is_refused(tmp_path, two_tastes):
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    train(two_tastes, replace(SMALL, epochs=1), device="cpu", checkpoint=checkpoint)
+    with pytest.raises(InputError, match=r"learning_rate=0\.05.*expected 0\.5"):
+        other = replace(SMALL, epochs=1, learning_rate=0.5)
+        train(two_tastes, other, device="cpu", checkpoint=checkpoint, resume=True)
+    with pytest.raises(InputError, match="another split"):
+        train(replace(two_tastes, name="else"), replace(SMALL, epochs=1), device="cpu",
+              checkpoint=checkpoint, resume=True)  # fmt: skip
+    checkpoint.write_bytes(b"not a checkpoint")
+    with pytest.raises(InputError, match="not a checkpoint"):
+        train(two_tastes, SMALL, device="cpu", checkpoint=checkpoint, resume=True)
+
+
+def test_diverging_training_says_so(two_tastes):
+    config = replace(BPR, diversity=1e30, diversity_form="printed", learning_rate=1e20)
+    with pytest.raises(FloatingPointError, match="lower learning_rate or diversity"):
+        train(two_tastes, config, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"base": "svd"}, "expected one of mf, lightgcn, history"),
+        ({"n_blocks": 0}, "n_blocks must be positive, got 0"),
+        ({"temperature": 0.0}, "temperature must be above 0"),
+        ({"l2": -1.0}, "l2 must not be negative"),
+        ({"loss": "bpr", "cooccurrence": 0.5}, "belong to loss='softmax'"),
+    ],
+)
+def test_contradictions_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        TrainConfig(**wrong)
