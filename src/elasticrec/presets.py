@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from elasticrec.data.errors import InputError
+from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.space.regroup import SpaceConfig
 from elasticrec.training.config import TrainConfig
 
@@ -39,15 +40,25 @@ class Preset:
 
     train: TrainConfig
     space: SpaceConfig = field(default_factory=SpaceConfig)
+    samples: SamplesConfig = field(default_factory=SamplesConfig)
+    estimator: EstimatorConfig = field(default_factory=EstimatorConfig)
     validation_for_everyone: bool = False
     """Hold out an eighth of everyone's train items, as the paper does, not of 5,000 users'."""
 
 
 PRESETS = {
     "default": Preset(TrainConfig()),
-    "paper-amazon-book": Preset(_PAPER, SpaceConfig.printed(), validation_for_everyone=True),
+    "paper-amazon-book": Preset(
+        _PAPER,
+        SpaceConfig.printed(),
+        estimator=EstimatorConfig.printed(width=64),
+        validation_for_everyone=True,
+    ),
     "paper-yelp": Preset(
-        replace(_PAPER, layers=2), SpaceConfig.printed(), validation_for_everyone=True
+        replace(_PAPER, layers=2),
+        SpaceConfig.printed(),
+        estimator=EstimatorConfig.printed(width=128),
+        validation_for_everyone=True,
     ),
 }
 

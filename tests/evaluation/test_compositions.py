@@ -14,7 +14,6 @@ from elasticrec.evaluation.compositions import (
     STRETCH,
     PlainEvaluator,
     count_above,
-    full_precision,
     validation_questions,
 )
 from elasticrec.evaluation.metrics import METRICS, NOT_LISTED, parse_metric
@@ -187,12 +186,3 @@ def test_a_table_without_users_folds_them_in_from_train():
         for s in (by_table, by_hand)
     ]
     assert np.array_equal(*values)
-
-
-def test_full_precision_gives_the_former_setting_back():
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    with full_precision():
-        assert torch.get_float32_matmul_precision() == "highest"
-    assert torch.get_float32_matmul_precision() == "high"
-    torch.set_float32_matmul_precision(before)

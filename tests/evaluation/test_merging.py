@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,14 +102,6 @@ def test_a_group_that_keeps_nothing_is_never_listed_and_never_in_the_way():
     assert second[1] == 1
     assert second[0] >= 2
     assert min(none) >= 2
-
-
-def test_building_gives_the_former_number_of_threads_back():
-    before = torch.get_num_threads()
-    rng = np.random.default_rng(0)
-    blocks, users, bounds, asked = small_world(rng)
-    MenuEvaluator(BlockScores(blocks, users, bounds), asked, a_menu(3))
-    assert torch.get_num_threads() == before
 
 
 def test_rows_that_are_not_on_the_menu_and_long_lists_are_refused():

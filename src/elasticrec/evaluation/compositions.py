@@ -8,7 +8,6 @@ of 64 items whose best score is higher holds at least one item above.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +15,7 @@ import numpy as np
 import torch
 
 from elasticrec.data.errors import InputError
+from elasticrec.evaluation.arithmetic import full_precision, single_thread
 from elasticrec.evaluation.metrics import NOT_LISTED, metrics_from_ranks, parse_metric
 from elasticrec.evaluation.questions import Questions, questions
 
@@ -80,7 +80,7 @@ class PlainEvaluator:
 
     def ranks(self, depths: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
         """(B, n) the rank of every relevant pair, exact where it is below K."""
-        with full_precision():
+        with full_precision(), single_thread():
             counted = [
                 torch.cat([self._count(row, kept, chunk) for chunk in self._chunks])
                 for row, kept in zip(depths, neighbours, strict=True)
@@ -157,14 +157,3 @@ def mean_metric(ranks: np.ndarray, asked: Questions, metric: str) -> np.ndarray:
     per_user = metrics_from_ranks(ranks, asked.relevant.indptr, [metric])[metric]
     mean: np.ndarray = per_user.mean(axis=-1)
     return mean
-
-
-@contextmanager
-def full_precision() -> Iterator[None]:
-    """Keep float32 products exact on a GPU that would round them to fewer bits (TF32)."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)

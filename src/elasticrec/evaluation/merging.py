@@ -18,7 +18,8 @@ import numpy as np
 import torch
 
 from elasticrec.data.errors import InputError
-from elasticrec.evaluation.compositions import full_precision, mean_metric, user_chunks
+from elasticrec.evaluation.arithmetic import full_precision, single_thread
+from elasticrec.evaluation.compositions import mean_metric, user_chunks
 from elasticrec.evaluation.metrics import parse_metric
 
 if TYPE_CHECKING:
@@ -66,18 +67,14 @@ class MenuEvaluator:
             place[mine] = np.arange(len(mine))
 
         def build(chunk: tuple[int, int]) -> None:
-            torch.set_num_threads(1)
             first, counts = _count_chunk(scores, asked, menu, self._k, *chunk)
             for g, mine in enumerate(self._counts):
                 here = np.flatnonzero(pair_groups[first : first + len(counts)] == g)
                 mine[..., place[first + here]] = np.moveaxis(counts[here], 0, -1)
 
-        before = torch.get_num_threads()
-        try:
-            with full_precision(), ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-                list(pool.map(build, user_chunks(scores)))
-        finally:
-            torch.set_num_threads(before)
+        pool = ThreadPoolExecutor(threads or os.cpu_count())
+        with full_precision(), single_thread(), pool:
+            list(pool.map(build, user_chunks(scores)))
         log.info("counted %d pairs under %d rows of %d groups", len(pair_groups), R, G)
 
     def evaluate(self, depths: np.ndarray, neighbours: np.ndarray) -> np.ndarray:

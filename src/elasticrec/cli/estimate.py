@@ -1,0 +1,125 @@
+"""`elasticrec estimate`: measure compositions of a model, and fit what predicts their quality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from elasticrec.estimator.building import Built
+
+
+def estimate(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    samples: Annotated[int | None, typer.Option(help="Compositions to fit on.")] = None,
+    users: Annotated[int | None, typer.Option(help="Validation users to measure on.")] = None,
+    metric: Annotated[str | None, typer.Option(help="recall, ndcg or hit: recall@100.")] = None,
+    kind: Annotated[str | None, typer.Option(help="fm (the paper's) or dnn.")] = None,
+    preset: Annotated[
+        str, typer.Option(help="default, demo, paper-amazon-book or paper-yelp.")
+    ] = "default",
+    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes or threads that measure.", min=1)] = 2,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Throw away the measurements found in the folder.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+) -> None:
+    """Fit the estimator that lets a search weigh compositions without evaluating them.
+
+    Measurements go to MODEL/estimator.jsonl; a run that was cut off goes on from there.
+
+    \b
+    Example:
+      elasticrec estimate MODEL
+      elasticrec estimate MODEL --samples 2000 --metric recall@50
+    """
+    from elasticrec.blocks.folder import ModelFolder
+    from elasticrec.estimator.building import LEDGER, build_estimator
+    from elasticrec.presets import preset as named
+
+    chosen = named(preset)
+    given = {"n_samples": samples, "n_users": users, "metric": metric, "seed": seed}
+    measuring = replace(chosen.samples, **_present(given))
+    fitting = replace(chosen.estimator, **_present({"kind": kind, "seed": seed}))
+    folder = ModelFolder.open(model)
+    if restart:
+        (folder.root / LEDGER).unlink(missing_ok=True)
+    with _progress_bar() as progress:
+        built = build_estimator(
+            folder, measuring, fitting, workers=workers, device=device, progress=progress
+        )
+    _print_json(built) if json else _print_table(built, measuring.metric)
+
+
+def _present(given: dict[str, Any]) -> dict[str, Any]:
+    """What was given on the command line."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, and what moves it: draws just finished, and draws in all."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = "measuring", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("measuring", total=None)
+
+        def advance(finished: int, total: int) -> None:
+            bar.update(task, total=total, advance=finished)
+
+        yield advance
+
+
+def _print_table(built: Built, metric: str) -> None:
+    """Print the two-fold check, and how well compositions of one budget are ordered."""
+    from rich.console import Console
+    from rich.table import Table
+
+    about, chosen = built.estimator.about, built.fitted.chosen
+    table = Table(
+        title=f"estimated against measured {metric}", title_justify="left", pad_edge=False
+    )
+    for name in ("compositions", "number", "RMSE", "Spearman"):
+        table.add_column(name, justify="left" if name == "compositions" else "right")
+    n = about["n_samples"]
+    table.add_row("two-fold, all sizes", f"{n:,}", f"{chosen.rmse:.5f}", f"{chosen.spearman:.4f}")
+    for budget, found in built.within.items():
+        cells = f"held out, {budget}", f"{found.n:,}", f"{found.rmse:.5f}", f"{found.spearman:.4f}"
+        table.add_row(*cells)
+    console = Console()
+    console.print(table)
+    settings = chosen.settings
+    console.print(
+        f"{built.estimator.kind}, d0 {settings.width}, learning rate {settings.learning_rate}, "
+        f"L2 {settings.l2}; measured in {built.measuring_seconds:.1f} s, "
+        f"fitted in {built.fitting_seconds:.1f} s",
+        highlight=False,
+    )
+
+
+def _print_json(built: Built) -> None:
+    """Print the numbers as one JSON object."""
+    import json
+    from dataclasses import asdict
+
+    print(
+        json.dumps(
+            {
+                "kind": built.estimator.kind,
+                "trials": [asdict(trial) for trial in built.fitted.trials],
+                "chosen": asdict(built.fitted.chosen),
+                "within": {name: asdict(found) for name, found in built.within.items()},
+                "measuring_seconds": built.measuring_seconds,
+                "fitting_seconds": built.fitting_seconds,
+            }
+        )
+    )
