@@ -117,6 +117,17 @@ def test_move_takes_as_many_steps_from_a_small_group_as_a_large_one_needs():
     assert children == {(1, 0)}
 
 
+def test_move_takes_one_step_or_several_and_the_taker_uses_them():
+    accounting = PaperAccounting(np.array([10, 10]), 8, 8)
+    space = MenuRows(Menu.f32_prefixes(np.arange(8)), accounting, Budget(256 + 32 * 10 * 9))
+    rng = np.random.default_rng(0)
+    children = [tuple(move(space, np.array([6, 1]), rng).tolist()) for _ in range(400)]
+    assert {sum(child) for child in children} == {7}
+    given = [6 - first for first, _ in children if first < 6]
+    assert set(given) > {1, 2, 3}
+    assert given.count(1) / len(given) == pytest.approx(0.5, abs=0.12)
+
+
 def test_a_mutation_that_can_do_nothing_gives_way():
     accounting = PaperAccounting(np.array([10] * 4), 4, 8)
     space = MenuRows(Menu.f32_prefixes(np.arange(4)), accounting, Budget(128 + 32 * 10 * 8))

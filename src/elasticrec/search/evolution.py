@@ -1,7 +1,8 @@
 """Evolutionary search (Alg. 2): breed candidates, let the worst leave, return the best ever seen.
 
 Two slips of the printed form are read as they must be meant: its seeding loop keeps the `model`
-just drawn, not a `child`, and a round estimates the `child`, not the `model`.
+just drawn, not a `child`, and a round estimates the `child`, not the `model`. The population is a
+set, as printed: a child that lives already does not join, so copies of the best never fill it.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _first_population(
 def _breed(
     record: Record, alive: list[int], config: SearchConfig, rng: np.random.Generator
 ) -> None:
-    """One round: children of tournament winners join, as many of the worst leave."""
+    """One round: new children of tournament winners join, and for each of them the worst leaves."""
     space, estimates = record.problem.candidates, record.estimates
     bred: list[tuple[np.ndarray, int, str]] = []
     for _ in range(config.children):
@@ -84,10 +85,13 @@ def _breed(
         child, name = mutate(space, record.candidates[parent], config.mutations, rng)
         bred.append((child, parent, name))
     values = record.problem.estimates(np.array([child for child, _, _ in bred])).tolist()
+    known = {record.candidates[number].tobytes() for number in alive}
     for (child, parent, name), value in zip(bred, values, strict=True):
-        alive.append(record.add(child, parent, name, value))
-    for _ in bred:
-        alive.remove(min(alive, key=estimates.__getitem__))
+        number = record.add(child, parent, name, value)
+        if child.tobytes() not in known:
+            known.add(child.tobytes())
+            alive.append(number)
+            alive.remove(min(alive, key=estimates.__getitem__))
 
 
 def _refined(record: Record, k: int) -> int:

@@ -36,24 +36,29 @@ def reselect(space: Candidates, parent: np.ndarray, rng: np.random.Generator) ->
 
 
 def move(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A child in which one random group gave up bytes so that another could take a step up."""
+    """A child in which one random group gave up bytes and another one used them.
+
+    The giver takes one step down, each further one with probability ½, and as many as the taker's
+    next step costs; the taker climbs as far as that pays, and what is left is topped up.
+    """
     ladder, rows = space.ladder, space.rows(parent)
     givers = ladder.can_fall(rows)
-    takers = np.flatnonzero(ladder.prices[np.arange(len(rows)), rows] < NEVER)
-    if not len(givers) or not len(takers):
+    if not len(givers):
         return parent.copy()
-    giver, taker = int(givers[pick(rng, len(givers))]), int(takers[pick(rng, len(takers))])
-    if giver == taker:
+    giver = int(givers[pick(rng, len(givers))])
+    open_groups = ladder.prices[np.arange(len(rows)), rows] < NEVER
+    open_groups[giver] = False
+    takers = np.flatnonzero(open_groups)
+    if not len(takers):
         return parent.copy()
+    taker = int(takers[pick(rng, len(takers))])
     left = space.allowance - int(ladder.cost(rows).sum())
-    price = ladder.prices[taker, rows[taker]]
-    while True:
+    more = True
+    while more and ladder.falls(rows, giver):
         left += ladder.step_down(rows, giver, rng)
-        if left >= price:
-            ladder.step_up(rows, taker, left, rng)
-            break
-        if giver not in ladder.can_fall(rows):
-            break
+        more = left < ladder.prices[taker, rows[taker]] or rng.random() < 0.5
+    while left >= ladder.prices[taker, rows[taker]]:
+        left -= ladder.step_up(rows, taker, left, rng)
     return space.settled(space.at(parent, rows, rng), rng)
 
 

@@ -33,6 +33,7 @@ class Ladder:
         self.costs: np.ndarray = np.asarray(costs, dtype=np.int64)
         costs = self.costs
         self.fixed_bytes = fixed_bytes
+        self._groups = np.arange(len(self.costs))
         below = menu.contained() & ~np.eye(menu.n_rows, dtype=bool)  # (R, R) r is part of s
         steps = below & ~(below @ below)
         self.up_steps = steps
@@ -52,7 +53,6 @@ class Ladder:
         """(G,) the least row of each group."""
         self.dearest: np.ndarray = costs.shape[1] - 1 - costs[:, ::-1].argmax(axis=1)
         """(G,) the most that each group can keep."""
-        self._groups = np.arange(len(costs))
         self._falls = ~leaves[None] | (costs > self.cost(self.cheapest)[:, None])  # (G, R)
 
     @classmethod
@@ -100,7 +100,7 @@ class Ladder:
 
     def cost(self, choice: np.ndarray) -> np.ndarray:
         """(G,) bytes of each group under a choice, without the fixed part."""
-        chosen: np.ndarray = self.costs[np.arange(len(self.costs)), choice]
+        chosen: np.ndarray = self.costs[self._groups, choice]
         return chosen
 
     def step_down(self, choice: np.ndarray, group: int, rng: np.random.Generator) -> int:
@@ -118,6 +118,10 @@ class Ladder:
         paid = [above for above in self.ups[row] if costs[above] - costs[row] <= left]
         choice[group] = above = paid[pick(rng, len(paid))]
         return costs[above] - costs[row]
+
+    def falls(self, choice: np.ndarray, group: int) -> bool:
+        """Whether one group can take a step down."""
+        return bool(self._falls[group, choice[group]])
 
     def can_fall(self, choice: np.ndarray) -> np.ndarray:
         """The groups that can take a step down."""
