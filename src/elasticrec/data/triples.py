@@ -21,14 +21,17 @@ class Batch:
     """(B,) int64: an item each user took."""
     unseen: Tensor
     """(n,) int64 shared by the whole batch, or (B, m) int64 of each example's own."""
+    taken: Tensor | None = None
+    """Where shared items are no negatives: b·n + k for item k of the pool that user b has."""
 
 
 class TripleSampler:
     """Draws batches; every epoch visits each train pair once, in an order fixed by (seed, epoch).
 
-    Unseen items are either each example's own, rejected while the user has them (`bpr`), or one
-    pool shared by the batch (`softmax`). Shared pools are drawn in proportion to popularity to
-    the power `power`: 0 is uniform, 1 is what in-batch negatives would be.
+    Unseen items are uniform: either each example's own, rejected while the user has them (`bpr`),
+    or one pool of distinct items shared by the batch, with a list of who has what of it
+    (`softmax`). Of a pool of thousands every user has one or two, and as negatives they would
+    weigh as much as all the others together.
     """
 
     def __init__(
@@ -38,21 +41,20 @@ class TripleSampler:
         batch_size: int,
         unseen: int,
         shared: bool,
-        power: float = 0.0,
         device: str | torch.device = "cpu",
     ) -> None:
         if not len(train):
             raise ValueError("train has no pairs; expected at least one")
-        self.batch_size, self.unseen, self.shared = batch_size, unseen, shared
+        self.batch_size, self.shared = batch_size, shared
+        self.unseen = min(unseen, train.n_items) if shared else unseen
         self.n_items, self.n_pairs = train.n_items, len(train)
         self.users = torch.from_numpy(train.users).to(device)
         self.items = torch.from_numpy(train.items).to(device)
         # Pairs are sorted by user, then item, so the keys are sorted and one search finds a pair.
         self.keys = self.users.long() * train.n_items + self.items
-        popularity = torch.bincount(self.items, minlength=train.n_items).double()
-        weights = popularity.clamp(min=1.0) ** power
-        self.chance = (weights / weights.sum()).to(torch.float32)
-        self._ends = torch.cumsum(weights, 0) / weights.sum() if power else None
+        self.starts = torch.from_numpy(train.indptr[:-1].copy()).to(device)
+        self.counts = torch.from_numpy(train.per_user.copy()).to(device)
+        self._place = torch.full((train.n_items,), -1, dtype=torch.int64, device=device)
 
     @property
     def n_batches(self) -> int:
@@ -74,18 +76,23 @@ class TripleSampler:
             rows = order[start : start + self.batch_size]
             users, seen = self.users[rows].long(), self.items[rows].long()
             if self.shared:
-                unseen = self._pool(self.unseen, generator)
+                pool = torch.randperm(self.n_items, generator=generator, device=device)
+                pool = pool[: self.unseen]
+                yield Batch(users, seen, pool, self._taken_of(pool, users))
             else:
-                unseen = self._own(users, generator)
-            yield Batch(users, seen, unseen)
+                yield Batch(users, seen, self._own(users, generator))
 
-    def _pool(self, n: int, generator: torch.Generator) -> Tensor:
-        """(n,) items by popularity to the power, with replacement."""
-        device = self.users.device
-        if self._ends is None:
-            return torch.randint(self.n_items, (n,), generator=generator, device=device)
-        points = torch.rand(n, generator=generator, device=device, dtype=torch.float64)
-        return torch.searchsorted(self._ends, points).clamp(max=self.n_items - 1)
+    def _taken_of(self, pool: Tensor, users: Tensor) -> Tensor:
+        """b·n + k for every user b of the batch and item k of the pool that she has."""
+        self._place[pool] = torch.arange(len(pool), device=pool.device)
+        counts = self.counts[users]
+        row = torch.repeat_interleave(counts)  # user b, once per item
+        first = torch.cumsum(counts, 0) - counts
+        at = torch.arange(len(row), device=row.device) - first[row] + self.starts[users][row]
+        column = self._place[self.items[at]]
+        self._place[pool] = -1
+        hit = column >= 0
+        return row[hit] * len(pool) + column[hit]
 
     def _own(self, users: Tensor, generator: torch.Generator) -> Tensor:
         """(B, m) uniform items that the users have not taken.

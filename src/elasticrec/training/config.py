@@ -32,12 +32,10 @@ class TrainConfig:
     """`cosine` lowers the learning rate to 0 over all epochs."""
     negatives: int = 1024
     """`softmax`: items sampled per step and shared; `bpr`: items per pair, the hardest counts."""
-    negative_power: float = 0.0
-    """`softmax`: items are sampled by popularity to this power; 0 is uniform."""
     temperature: float = 0.1
     """`softmax`: cosine scores are divided by it."""
     correction: bool = False
-    """`softmax`: correct the sampled items' scores for how often they are sampled."""
+    """`softmax`: let the sampled items stand for all items, not only for themselves."""
     cooccurrence: float = 0.0
     """Weight of the term that pulls a user to items co-occurring with those she took."""
     cooccurrence_k: int = 10
@@ -102,7 +100,5 @@ class TrainConfig:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
         if self.aggregation and self.base != "mf":
             raise InputError(f"aggregation belongs to base='mf', got {self.base!r}")
-        if self.loss == "bpr" and (self.cooccurrence or self.correction or self.negative_power):
-            raise InputError(
-                "cooccurrence, correction and negative_power belong to loss='softmax', got 'bpr'"
-            )
+        if self.loss == "bpr" and (self.cooccurrence or self.correction):
+            raise InputError("cooccurrence and correction belong to loss='softmax', got 'bpr'")

@@ -144,10 +144,9 @@ class _Run:
             batch_size=config.batch_size,
             unseen=config.negatives,
             shared=config.loss == "softmax",
-            power=config.negative_power,
             device=where,
         )
-        self.objective = Objective(config, self.sampler.chance)
+        self.objective = Objective(config, split.n_items)
         self.optimizer = RowAdam(base.tables)
         self.validation = Validation(split, config)
         self.near: Tensor | None = None
@@ -161,7 +160,7 @@ class _Run:
 
     def step(self, batch: Batch, rate: float) -> None:
         """One step of Adam on one batch."""
-        config, sampled = self.config, batch.unseen
+        config = self.config
         near = None if self.near is None else self._draw_near(batch.seen)
         mask = draw_mask(config, self.generator) if config.elastic else None
         rows: dict[str, Tensor | None] = {}
@@ -172,7 +171,7 @@ class _Run:
             at = rows.get(name)
             leaves[name] = (table if at is None else table[at]).detach().requires_grad_()
         users, items = self.base.forward(leaves, batch)
-        loss = self.objective(users, items, batch, near, sampled, mask)
+        loss = self.objective(users, items, batch, near, mask)
         if config.l2:
             loss = loss + l2_penalty(leaves, batch, config.l2)
         grads = torch.autograd.grad(loss, list(leaves.values()))
@@ -258,6 +257,6 @@ def _touched(
         parts.append(near.clamp(min=0))
     items, at = torch.unique(torch.cat(parts), return_inverse=True)
     seen, unseen, *rest = torch.split(at, [len(part) for part in parts])
-    local = Batch(user_at, seen, unseen.view(batch.unseen.shape))
+    local = Batch(user_at, seen, unseen.view(batch.unseen.shape), batch.taken)
     local_near = torch.where(near >= 0, rest[0], -1) if near is not None else None
     return local, local_near, {"users": users, "items": items}

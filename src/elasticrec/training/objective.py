@@ -17,60 +17,59 @@ from elasticrec.training.config import TrainConfig
 class Objective:
     """What a step minimises, averaged over the pairs of the batch."""
 
-    def __init__(self, config: TrainConfig, chance: Tensor) -> None:
-        """
-        Args:
-            chance: (V,) how likely each item is to be one sampled item.
-        """
+    def __init__(self, config: TrainConfig, n_items: int) -> None:
         self.config = config
-        self.log_expected = torch.log(chance * config.negatives)  # of each item per step
+        self.log_share = math.log(n_items / min(config.negatives, n_items))
 
     def __call__(
-        self, users: Tensor, items: Tensor, batch: Batch, near: Tensor | None,
-        sampled: Tensor, mask: Tensor | None,
-    ) -> Tensor:  # fmt: skip
+        self, users: Tensor, items: Tensor, batch: Batch, near: Tensor | None, mask: Tensor | None
+    ) -> Tensor:
         """The loss without L2.
 
         Args:
             users: (B, D) the batch's users.
             items: item vectors that `batch` and `near` point into.
             near: (B,) an item that co-occurs with each seen one, -1 where there is none.
-            sampled: the sampled items' true numbers, for the correction.
             mask: (D,) ones and zeros of an elastic mask, or None.
         """
         config = self.config
-        seen = items[batch.seen]
-        unseen = items[batch.unseen]
-        loss = self._recommend(users, seen, unseen, near, items, sampled, None)
-        if mask is not None:
-            masked = self._recommend(users, seen, unseen, near, items, sampled, mask)
-            loss = loss + config.elastic * masked
+        seen, unseen = items[batch.seen], items[batch.unseen]
+        soft = None if near is None else items[near.clamp(min=0)]
+        loss = torch.zeros((), device=users.device)
+        for kept, weight in ((None, 1.0), (mask, config.elastic)):
+            if kept is None and weight != 1.0:
+                continue
+            u, i, j = (self._fold(x, kept) for x in (users, seen, unseen))
+            if config.loss == "bpr":
+                others = (j @ u[:, :, None]).squeeze(2)  # (B, m)
+                loss = loss + weight * bpr((u * i).sum(dim=1), others.amax(dim=1))
+                continue
+            c = None if soft is None else self._fold(soft, kept)
+            loss = loss + weight * self._softmax(u, i, j, c, batch.taken, near)
         if config.diversity:
             blocks = torch.cat([seen, unseen.reshape(-1, seen.shape[1])])
             blocks = blocks.view(len(blocks), config.n_blocks, config.block_size)
             loss = loss - config.diversity * diversity(blocks, config.diversity_form)
         return loss
 
-    def _recommend(
-        self, users: Tensor, seen: Tensor, unseen: Tensor, near: Tensor | None,
-        items: Tensor, sampled: Tensor, mask: Tensor | None,
+    def _softmax(
+        self, u: Tensor, i: Tensor, j: Tensor, c: Tensor | None,
+        taken: Tensor | None, near: Tensor | None,
     ) -> Tensor:  # fmt: skip
-        config = self.config
-        u, i, j = self._fold(users, mask), self._fold(seen, mask), self._fold(unseen, mask)
-        if config.loss == "bpr":
-            others = (j @ u[:, :, None]).squeeze(2)  # (B, m)
-            return bpr((u * i).sum(dim=1), others.amax(dim=1))
-        u, i, j = (normalize(x, dim=1) for x in (u, i, j))
-        logits = u @ j.T / config.temperature  # (B, n)
-        if config.correction:
-            logits = logits - self.log_expected[sampled]
+        """Softmax on cosines of users u and seen i against the pool j, and softly of c."""
+        u = normalize(u, dim=1) / self.config.temperature
+        i, j = normalize(i, dim=1), normalize(j, dim=1)
+        logits = u @ j.T  # (B, n)
+        if taken is not None:
+            logits.view(-1).index_fill_(0, taken, -torch.inf)
         log_others = torch.logsumexp(logits, dim=1)
-        loss = softmax((u * i).sum(dim=1) / config.temperature, log_others).mean()
-        if near is None:
+        if self.config.correction:
+            log_others = log_others + self.log_share
+        loss = softmax((u * i).sum(dim=1), log_others).mean()
+        if c is None or near is None:
             return loss
-        c = normalize(self._fold(items[near.clamp(min=0)], mask), dim=1)
-        soft = softmax((u * c).sum(dim=1) / config.temperature, log_others)
-        return loss + config.cooccurrence * torch.where(near >= 0, soft, 0.0).mean()
+        soft = softmax((u * normalize(c, dim=1)).sum(dim=1), log_others)
+        return loss + self.config.cooccurrence * torch.where(near >= 0, soft, 0.0).mean()
 
     def _fold(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
         """Vectors as they are scored: masked, and summed over blocks where the score is tiled."""
