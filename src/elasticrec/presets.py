@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from elasticrec.data.errors import InputError
 from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.search.config import SearchConfig
 from elasticrec.space.regroup import SpaceConfig
 from elasticrec.training.config import TrainConfig
 
@@ -42,6 +43,7 @@ class Preset:
     space: SpaceConfig = field(default_factory=SpaceConfig)
     samples: SamplesConfig = field(default_factory=SamplesConfig)
     estimator: EstimatorConfig = field(default_factory=EstimatorConfig)
+    search: SearchConfig = field(default_factory=lambda: SearchConfig(rounds=250, children=10))
     validation_for_everyone: bool = False
     """Hold out an eighth of everyone's train items, as the paper does, not of 5,000 users'."""
 
@@ -52,12 +54,14 @@ PRESETS = {
         _PAPER,
         SpaceConfig.printed(),
         estimator=EstimatorConfig.printed(width=64),
+        search=SearchConfig.printed(),
         validation_for_everyone=True,
     ),
     "paper-yelp": Preset(
         replace(_PAPER, layers=2),
         SpaceConfig.printed(),
         estimator=EstimatorConfig.printed(width=128),
+        search=SearchConfig.printed(population=50),
         validation_for_everyone=True,
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +28,9 @@ def search(
         list[str],
         typer.Option(help="5MB, 512KB, 1MiB or plain bytes; may be repeated.", metavar="SIZE"),
     ],
+    preset: Annotated[
+        str | None, typer.Option(help="Settings of the search; by default those of the model.")
+    ] = None,
     accounting: Annotated[str, typer.Option(help="paper: bytes of vectors only.")] = "paper",
     population: Annotated[int | None, typer.Option(help="P: candidates kept alive.")] = None,
     tournament: Annotated[int | None, typer.Option(help="S: candidates per tournament.")] = None,
@@ -66,6 +70,7 @@ def search(
     """
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.data.files import check_writable
+    from elasticrec.presets import preset as named
     from elasticrec.search.answers import ALWAYS, answer_budgets
     from elasticrec.search.measuring import held_out_quality, validation_quality
     from elasticrec.search.searcher import Searcher
@@ -76,12 +81,12 @@ def search(
         if path is not None:
             check_writable(path)
     searcher = Searcher(ModelFolder.open(model), accounting=accounting)
-    config = searcher.config(
-        population=population,
-        tournament=tournament,
-        rounds=rounds,
-        children=children,
-        refine=refine,
+    known = "paper-amazon-book" if searcher.space.as_printed else "default"
+    given: dict[str, Any] = {"population": population, "tournament": tournament, "rounds": rounds}
+    given |= {"children": children, "refine": refine}
+    config = replace(
+        named(preset or known).search,
+        **{name: value for name, value in given.items() if value is not None},
     )
     for each in budgets:
         searcher.candidates(each)  # refuses one that is too small before any long work
@@ -97,12 +102,17 @@ def search(
         else None,
         report=held_out_quality(searcher, part.value, device=device) if evaluate else None,
     )
-    _write(searcher, answers, output, trace)
+    settings = {"search": asdict(config), "seed": seed}
+    _write(searcher, answers, settings, output, trace)
     _print_json(answers) if json else _print_tables(searcher, answers, part if evaluate else None)
 
 
 def _write(
-    searcher: Searcher, answers: list[Answer], output: Path | None, trace: Path | None
+    searcher: Searcher,
+    answers: list[Answer],
+    settings: dict[str, Any],
+    output: Path | None,
+    trace: Path | None,
 ) -> None:
     """Save the compositions and traces that were asked for."""
     several = len(answers) > 1
@@ -112,7 +122,7 @@ def _write(
             found.composition.save(
                 _named(output, answer.budget, several),
                 model_id=searcher.folder.model_id,
-                about=searcher.about(found, answer.budget),
+                about=searcher.about(found, answer.budget, **settings),
             )
         if trace is not None:
             found.trace.save(_named(trace, answer.budget, several))

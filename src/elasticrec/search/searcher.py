@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -57,14 +57,6 @@ class Searcher:
         """What the estimator estimates, such as `recall@100`."""
         return str(self.estimator.about.get("metric", "quality"))
 
-    def config(self, **given: Any) -> SearchConfig:
-        """The model's settings of the search, with those given (not None) in their place.
-
-        A model whose space is the paper's is searched as the paper prints it.
-        """
-        kept = SearchConfig.printed() if self.space.as_printed else SearchConfig()
-        return replace(kept, **{name: value for name, value in given.items() if value is not None})
-
     def candidates(self, budget: Budget) -> Candidates:
         """What fits in a budget: free blocks or rows of the menu, as the model's settings say."""
         if self.space.free:
@@ -86,8 +78,12 @@ class Searcher:
         """The best composition found within a budget."""
         return evolve(self.problem(budget), config, rng, starts=starts)
 
-    def about(self, found: Found, budget: Budget) -> dict[str, Any]:
-        """What is kept beside a saved composition, so that it can be shown without its model."""
+    def about(self, found: Found, budget: Budget, **settings: Any) -> dict[str, Any]:
+        """What is kept beside a saved composition, so that it can be shown without its model.
+
+        Args:
+            settings: plain facts to keep as well, such as the seed.
+        """
         rows = found.composition
         table = self.accounting.row_table(rows.depths, rows.neighbours)  # (G, G)
         return {
@@ -103,6 +99,7 @@ class Searcher:
             "group_sizes": self.groups.sizes.tolist(),
             "group_bytes": np.diagonal(table).tolist(),
             "block_order": self.order.tolist(),
+            **settings,
         }
 
 
