@@ -101,7 +101,7 @@ class Ledger:
             if head.get(name) != self._head.get(name):
                 raise InputError(
                     f"{self.path}: holds measurements of another {name} ({head.get(name)}, "
-                    f"expected {self._head.get(name)}); move it away to measure anew"
+                    f"expected {self._head.get(name)}); move it away (or --restart) to measure anew"
                 )
 
     @property

@@ -28,7 +28,8 @@ class FM(nn.Module):
         _, G, F = bits.shape
         code = _normal((F, width), bits, generator)
         group = _normal((G, width), bits, generator) / 2 - bits.mean(dim=0) @ code
-        spread = pairwise(bits @ code + group).std(dim=0).mean().clamp_min(1e-6).sqrt()
+        spread = pairwise(bits @ code + group).std(dim=0).mean().sqrt()
+        spread = torch.where(spread > 0, spread, 1.0)
         self.code = nn.Parameter(code / spread)
         self.group = nn.Parameter(group / spread)
         self.ffn = nn.Parameter(_normal((width, width), bits, generator) / width**0.5)

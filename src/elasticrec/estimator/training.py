@@ -87,8 +87,8 @@ def fit(samples: Samples, config: EstimatorConfig, *, device: str = "cpu") -> Fi
     features = Features.of(samples.depths, samples.neighbours)
     where = pick_device(device)
     bits = torch.from_numpy(features.encode(samples.depths, samples.neighbours)).to(where)
-    mean, scale = float(samples.values.mean()), float(samples.values.std()) or 1.0
-    targets = torch.from_numpy((samples.values - mean) / scale).to(where, torch.float32)
+    mean, scale = float(samples.values.mean()), float(samples.values.std())
+    targets = torch.from_numpy((samples.values - mean) / (scale or 1.0)).to(where, torch.float32)
     with single_thread():
         trials = _choose(bits, targets, config)
         best = min(trials, key=lambda trial: trial.rmse)
