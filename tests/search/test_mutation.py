@@ -91,6 +91,17 @@ def test_a_swap_between_unequal_groups_is_repaired():
     assert space.n_bytes(child) <= space.budget.n_bytes
 
 
+def test_a_child_is_topped_up_only_if_its_parent_was_spent():
+    space = spaces([100] * 8, 6, 0.4)[0]
+    rng = np.random.default_rng(0)
+    spent, unspent = space.random(rng), np.array([3, 2, 1, 0, 0, 0, 0, 0])
+    assert space.is_spent(spent)
+    assert not space.is_spent(unspent)
+    for mutation in MUTATIONS.values():
+        assert all(space.is_spent(mutation(space, spent, rng)) for _ in range(20))
+        assert not any(space.is_spent(mutation(space, unspent, rng)) for _ in range(20))
+
+
 def test_reselect_of_free_blocks_keeps_the_amount():
     space = spaces([100] * 8, 6, 0.4)[1]
     rng = np.random.default_rng(0)

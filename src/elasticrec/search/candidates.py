@@ -90,12 +90,20 @@ class Candidates(ABC):
         """What a candidate costs."""
         return self.ladder.fixed_bytes + int(self.ladder.cost(self.rows(candidate)).sum())
 
-    def settled(self, candidate: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The candidate, repaired where it is over budget, then topped up."""
+    def settled(
+        self, candidate: np.ndarray, rng: np.random.Generator, *, top_up: bool = True
+    ) -> np.ndarray:
+        """The candidate, repaired where it is over budget, then topped up where asked to."""
         rows = self.rows(candidate)
         before = rows.copy()
         left = self.allowance - int(self.ladder.cost(rows).sum())
         left = self.ladder.repair(rows, left, rng)
-        if self.topped:
+        if top_up and self.topped:
             self.ladder.top_up(rows, left, rng)
         return candidate if np.array_equal(rows, before) else self.at(candidate, rows, rng)
+
+    def is_spent(self, candidate: np.ndarray) -> bool:
+        """Whether no step up fits any more."""
+        rows = self.rows(candidate)
+        left = self.allowance - int(self.ladder.cost(rows).sum())
+        return not len(self.ladder.can_rise(rows, left))

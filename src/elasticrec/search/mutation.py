@@ -3,7 +3,8 @@
 Swap and reselect are the paper's. They only permute how many blocks groups have, so a search with
 them alone sees no more multisets of counts than its first population; `move` is ours. Each returns
 a new candidate within the budget: a swap between unequal groups changes the bytes, so every child
-is repaired and topped up.
+is repaired, and topped up unless its parent left bytes unspent too (as greedy does where the
+estimator says that more would hurt).
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ def swap(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.
     if len(others):
         second = others[pick(rng, len(others))]
         child[first], child[second] = parent[second], parent[first]
-    return space.settled(child, rng)
+    return space.settled(child, rng, top_up=space.is_spent(parent))
 
 
 def reselect(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A child in which one random group was drawn anew within its bytes."""
-    return space.settled(space.reselected(parent, pick(rng, len(parent)), rng), rng)
+    child = space.reselected(parent, pick(rng, len(parent)), rng)
+    return space.settled(child, rng, top_up=space.is_spent(parent))
 
 
 def move(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -59,7 +61,7 @@ def move(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.
         more = left < ladder.prices[taker, rows[taker]] or rng.random() < 0.5
     while left >= ladder.prices[taker, rows[taker]]:
         left -= ladder.step_up(rows, taker, left, rng)
-    return space.settled(space.at(parent, rows, rng), rng)
+    return space.settled(space.at(parent, rows, rng), rng, top_up=space.is_spent(parent))
 
 
 MUTATIONS: dict[str, Mutation] = {"swap": swap, "reselect": reselect, "move": move}

@@ -162,21 +162,19 @@ def save_scatter(
         figure.colorbar(
             points, ax=axes, ticks=np.unique(counts), label="blocks that the group keeps"
         )
-    for g in range(groups.n_groups):
-        x, y = np.median(places[shown[member == g]], axis=0)
-        axes.text(
-            x,
-            y,
-            str(g),
-            fontsize=9,
-            weight="bold",
-            ha="center",
-            va="center",
-            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.8, "lw": 0},
-        )
+    if groups.kind == "cluster":  # other groups lie on top of each other
+        _label_clusters(axes, places[shown], member)
     axes.set(xlabel="first component", ylabel="second component", title=title)
     axes.spines[["top", "right"]].set_visible(False)
     _save(figure, path)
+
+
+def _label_clusters(axes: Axes, places: np.ndarray, member: np.ndarray) -> None:
+    """Write each cluster's number where its items lie."""
+    box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.7, "lw": 0}
+    for g in np.unique(member).tolist():
+        x, y = np.median(places[member == g], axis=0)
+        axes.text(x, y, str(g), fontsize=9, weight="bold", ha="center", va="center", bbox=box)
 
 
 def _save(figure: Figure, path: Path | str) -> None:
