@@ -59,8 +59,8 @@ class Features:
 
     def encode(self, depths: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
         """(B, G, F) float32 bits of compositions (B, G, N) and (B, G); NaN for unknown levels."""
-        B = len(depths)
-        bits = self._depth_bits[depths].reshape(B, self.n_groups, -1)
+        width = self.n_blocks * (len(self.depths) - 1)
+        bits = self._depth_bits[depths].reshape(len(depths), self.n_groups, width)
         if len(self.neighbours) > 1:
             return np.concatenate([bits, self._neighbour_bits[neighbours]], axis=2)
         if np.any(neighbours != self.neighbours[0]):

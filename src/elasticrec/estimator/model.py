@@ -20,7 +20,7 @@ from elasticrec.estimator.features import Features
 Kind = Literal["fm", "dnn"]
 FORMAT = "elasticrec estimator 1"
 """What a saved estimator says it is."""
-_AT_ONCE = 2048  # compositions per product, so that memory stays bounded
+_AT_ONCE = 256  # compositions per product: what stays in a core's cache is twice as fast
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,21 +43,22 @@ class Estimator:
                 f"compositions of shape {depths.shape[1:]}, expected "
                 f"{self.features.n_groups} groups of {self.features.n_blocks} blocks"
             )
-        forward = _fm if self.kind == "fm" else _dnn
-        parts = [
-            forward(
-                self.features.encode(depths[i : i + _AT_ONCE], neighbours[i : i + _AT_ONCE]),
-                self.weights,
-            )
-            for i in range(0, len(depths), _AT_ONCE)
-        ]
-        y = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0)])
+        if len(depths) <= _AT_ONCE:
+            y = self._forward(depths, neighbours)
+        else:
+            starts = range(0, len(depths), _AT_ONCE)
+            spans = [slice(start, start + _AT_ONCE) for start in starts]
+            y = np.concatenate([self._forward(depths[some], neighbours[some]) for some in spans])
         if np.isnan(y).any():
             raise InputError(
                 f"a composition has a depth outside {self.features.depths} or a neighbour count "
                 f"outside {self.features.neighbours}, which this estimator was not trained on"
             )
         return y
+
+    def _forward(self, depths: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+        bits = self.features.encode(depths, neighbours)
+        return (_fm if self.kind == "fm" else _dnn)(bits, self.weights)
 
     def fingerprint(self) -> str:
         """Hex sha256 of what it predicts with."""
@@ -104,17 +105,26 @@ class Estimator:
 def _fm(X: np.ndarray, w: dict[str, np.ndarray]) -> np.ndarray:
     """(B,) Eq. 5 of bits (B, G, F), with the pairwise sum by its identity."""
     B, G, F = X.shape
-    x = (X.reshape(B * G, F) @ w["code"]).reshape(B, G, -1) + w["group"]  # (B, G, d0), Eq. 4
+    x = (X.reshape(B * G, F) @ w["code"]).reshape(B, G, w["code"].shape[1])
+    x += w["group"]  # (B, G, d0), Eq. 4
     S = x.sum(axis=1)  # (B, d0)
-    pairs = (S * S - np.einsum("bgk,bgk->bk", x, x)) / 2  # sum over g < g' of x_g * x_g'
-    hidden = np.maximum(pairs @ w["ffn"] + w["ffn_bias"], 0.0)
-    y: np.ndarray = hidden @ w["out"] + w["bias"]
+    pairs = S * S
+    pairs -= np.einsum("bgk,bgk->bk", x, x)
+    pairs /= 2  # sum over g < g' of x_g * x_g'
+    y: np.ndarray = _layer(pairs, w["ffn"], w["ffn_bias"]) @ w["out"] + w["bias"]
     return y + X.reshape(B, G * F) @ w["linear"] if "linear" in w else y
 
 
 def _dnn(X: np.ndarray, w: dict[str, np.ndarray]) -> np.ndarray:
     """(B,) one hidden layer on the concatenation of all x_g; W is multiplied into the layer."""
     B, G, F = X.shape
-    hidden = np.maximum(X.reshape(B, G * F) @ w["hidden"] + w["hidden_bias"], 0.0)
+    hidden = _layer(X.reshape(B, G * F), w["hidden"], w["hidden_bias"])
     y: np.ndarray = hidden @ w["out"] + w["bias"]
     return y
+
+
+def _layer(x: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """(B, d0) one feed-forward layer with ReLU."""
+    h: np.ndarray = x @ weights
+    h += bias
+    return np.maximum(h, 0.0, out=h)
