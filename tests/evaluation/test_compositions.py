@@ -186,3 +186,17 @@ def test_a_table_without_users_folds_them_in_from_train():
         for s in (by_table, by_hand)
     ]
     assert np.array_equal(*values)
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_same_values():
+    rng = np.random.default_rng(6)
+    blocks, users, bounds, asked = small_world(rng, n_users=300, n_items=20 * STRETCH)
+    depths, neighbours = masks(rng, 5, 4, 3)
+    values = [
+        PlainEvaluator(BlockScores(blocks, users, bounds, device=device), asked, "recall@20")
+        .evaluate(depths, neighbours)
+        .tolist()
+        for device in ("cpu", "cuda")
+    ]
+    assert values[0] == values[1]
