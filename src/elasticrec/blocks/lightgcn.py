@@ -80,7 +80,7 @@ class LightGCN:
         users, items = _Propagate.apply(
             tables["users"], tables["items"], self.graph, self.layers, self.readout
         )
-        return users[batch.users], items
+        return users.index_select(0, batch.users), items
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items after propagation."""

@@ -101,8 +101,9 @@ class BlockTable:
         return replace(self, blocks=self.blocks[order])
 
     def fold_in(self, histories: Pairs) -> np.ndarray:
-        """(n, D) vectors of persons never seen, from their items: the normalised sum, mapped."""
-        sums = np.asarray(histories.csr() @ self.items)
+        """(n, D) vectors of persons never seen: the normalised sum of unit items, mapped."""
+        lengths = np.linalg.norm(self.items, axis=1, keepdims=True)
+        sums = np.asarray(histories.csr() @ (self.items / np.maximum(lengths, 1e-12)))
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         vectors = (sums / np.maximum(norms, 1e-12)).astype(np.float32)
         return vectors if self.fold_map is None else vectors @ self.fold_map

@@ -33,8 +33,9 @@ class Objective:
             mask: (D,) ones and zeros of an elastic mask, or None.
         """
         config = self.config
-        seen, unseen = items[batch.seen], items[batch.unseen]
-        soft = None if near is None else items[near.clamp(min=0)]
+        seen = items.index_select(0, batch.seen)
+        unseen = items.index_select(0, batch.unseen.reshape(-1)).view(*batch.unseen.shape, -1)
+        soft = None if near is None else items.index_select(0, near.clamp(min=0))
         loss = torch.zeros((), device=users.device)
         for kept, weight in ((None, 1.0), (mask, config.elastic)):
             if kept is None and weight != 1.0:
@@ -56,9 +57,11 @@ class Objective:
         self, u: Tensor, i: Tensor, j: Tensor, c: Tensor | None,
         taken: Tensor | None, near: Tensor | None,
     ) -> Tensor:  # fmt: skip
-        """Softmax on cosines of users u and seen i against the pool j, and softly of c."""
+        """Softmax of users u and seen i against the pool j, and softly of c."""
         u = normalize(u, dim=1) / self.config.temperature
-        i, j = normalize(i, dim=1), normalize(j, dim=1)
+        if self.config.item_norms == "unit":
+            i, j = normalize(i, dim=1), normalize(j, dim=1)
+            c = None if c is None else normalize(c, dim=1)
         logits = u @ j.T  # (B, n)
         if taken is not None:
             logits.view(-1).index_fill_(0, taken, -torch.inf)
@@ -68,7 +71,7 @@ class Objective:
         loss = softmax((u * i).sum(dim=1), log_others).mean()
         if c is None or near is None:
             return loss
-        soft = softmax((u * normalize(c, dim=1)).sum(dim=1), log_others)
+        soft = softmax((u * c).sum(dim=1), log_others)
         return loss + self.config.cooccurrence * torch.where(near >= 0, soft, 0.0).mean()
 
     def _fold(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
@@ -83,9 +86,10 @@ class Objective:
 
 def l2_penalty(tables: Tables, batch: Batch, weight: float) -> Tensor:
     """Half the squared norms of the batch's trainable rows, per pair (LightGCN's usual L2)."""
-    rows = [tables["items"][batch.seen], tables["items"][batch.unseen.reshape(-1)]]
+    items = torch.cat([batch.seen, batch.unseen.reshape(-1)])
+    rows = [tables["items"].index_select(0, items)]
     if "users" in tables:
-        rows.append(tables["users"][batch.users])
+        rows.append(tables["users"].index_select(0, batch.users))
     return weight / 2 * sum((r.square().sum() for r in rows), torch.zeros(())) / len(batch.seen)
 
 

@@ -41,10 +41,15 @@ class RowAdam:
             if at is None:
                 _move(table, m, v, grad, size, root)
                 continue
-            row, row_m, row_v = table[at], m[at], v[at]
-            _move(row, row_m, row_v, grad, size, root)
-            for whole, part in ((table, row), (m, row_m), (v, row_v)):
-                whole.index_copy_(0, at, part)
+            # Gather, then add what changes: on a CPU both are several times faster than
+            # table[at] and table[at] = row.
+            row_m, row_v = m.index_select(0, at), v.index_select(0, at)
+            change_m = (grad - row_m).mul_(1 - _BETA1)
+            change_v = torch.addcmul(-row_v, grad, grad).mul_(1 - _BETA2)
+            root_v = row_v.add_(change_v).sqrt_().div_(root).add_(_EPSILON)
+            table.index_add_(0, at, row_m.add_(change_m).div_(root_v), alpha=-size)
+            m.index_add_(0, at, change_m)
+            v.index_add_(0, at, change_v)
 
     def state(self) -> Tables:
         """The moments by name, for a checkpoint."""

@@ -59,12 +59,14 @@ def make_table(base: Base, config: TrainConfig, train: Pairs) -> BlockTable:
 def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tensor]:
     """(U, D) users (None for `history`) and (V, D) items whose plain score is the trained one.
 
-    Where the loss was on cosines, each vector is divided by its norm as it is scored.
+    Softmax scores unit users, so each is divided by its norm as it is scored; so are the items
+    where their norms were not free.
     """
     users, items = base.final()
     if config.loss == "bpr":
         return users, items
-    return None if users is None else _unit(users, config), _unit(items, config)
+    users = None if users is None else _unit(users, config)
+    return users, _unit(items, config) if config.item_norms == "unit" else items
 
 
 def fold(vectors: Tensor, config: TrainConfig) -> Tensor:

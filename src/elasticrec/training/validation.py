@@ -32,8 +32,8 @@ class Validation:
         users, items = final_vectors(base, config)
         device = items.device.type
         if users is None:
-            csr = self.histories.csr()
-            sums = torch.from_numpy(csr @ items.cpu().numpy()).to(device)
+            unit = normalize(items, dim=1).cpu().numpy()
+            sums = torch.from_numpy(self.histories.csr() @ unit).to(device)
             persons = normalize(sums, dim=1)
         else:
             persons = users[torch.from_numpy(self.asked.users).to(users.device)]
