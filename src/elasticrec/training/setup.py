@@ -18,6 +18,8 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.training.config import TrainConfig
 
 _RIDGE = 1e-3
+_OWN_SHARE = 0.3
+"""With aggregation, a user starts as mostly the sum of her items, a unit vector."""
 
 
 def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> Base:
@@ -36,7 +38,7 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
     if config.base == "history":
         return History(items, Histories(train, where))
     if config.aggregation:
-        return AggregatedFactorization(users, items, Histories(train, where))
+        return AggregatedFactorization(users * _OWN_SHARE, items, Histories(train, where))
     if config.base == "mf":
         return Factorization(users, items)
     assert graph is not None
