@@ -139,12 +139,7 @@ def save_scatter(
     from matplotlib.figure import Figure
 
     places = principal_components(items)  # (V, 2)
-    shown = np.concatenate(
-        [
-            lo + rng.permutation(hi - lo)[:ITEMS_SHOWN]
-            for lo, hi in zip(groups.bounds[:-1], groups.bounds[1:], strict=True)
-        ]
-    )
+    shown = _some_of_each(groups, rng)
     member = groups.of_item[shown]
     counts = None if composition is None else composition.kept.sum(axis=1)
     figure = Figure(figsize=(6.4, 5.2), layout="constrained")
@@ -167,6 +162,12 @@ def save_scatter(
     axes.set(xlabel="first component", ylabel="second component", title=title)
     axes.spines[["top", "right"]].set_visible(False)
     _save(figure, path)
+
+
+def _some_of_each(groups: Groups, rng: np.random.Generator) -> np.ndarray:
+    """The items that are drawn: at most `ITEMS_SHOWN` of each group."""
+    spans = zip(groups.bounds[:-1], groups.bounds[1:], strict=True)
+    return np.concatenate([lo + rng.permutation(hi - lo)[:ITEMS_SHOWN] for lo, hi in spans])
 
 
 def _label_clusters(axes: Axes, places: np.ndarray, member: np.ndarray) -> None:

@@ -129,9 +129,7 @@ def draw_free(
     if (budget is None) != (accounting is None):
         raise InputError("a budget needs an accounting, and an accounting a budget")
     if accounting is None or budget is None:
-        widths = Menu.f32_prefixes(np.arange(n_blocks))
-        prices = np.tile(np.arange(1, n_blocks + 1), (n_groups, 1))  # one per block
-        ladder, allowance = Ladder(widths, prices), None
+        ladder, allowance = _ladder_of_blocks(n_groups, n_blocks), None
     else:
         ladder = Ladder.of_counts(n_blocks, accounting)
         allowance = ladder.allowance(budget)
@@ -150,6 +148,12 @@ def draw_free(
         neighbours=np.zeros(masks.shape[:2], dtype=np.uint8),
         totals=totals,
     )
+
+
+def _ladder_of_blocks(n_groups: int, n_blocks: int) -> Ladder:
+    """A ladder of counts on which every block costs one."""
+    prices = np.tile(np.arange(1, n_blocks + 1), (n_groups, 1))
+    return Ladder(Menu.f32_prefixes(np.arange(n_blocks)), prices)
 
 
 def draw_shares(

@@ -1,0 +1,70 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elasticrec.blocks.folder import ModelFolder
+from elasticrec.blocks.table import BlockTable
+from elasticrec.estimator.building import LEDGER, build_estimator, draws_of
+from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.search.answers import answer_budgets
+from elasticrec.search.config import SearchConfig
+from elasticrec.search.measuring import held_out_quality, validation_quality
+from elasticrec.search.searcher import Searcher
+from elasticrec.space.budget import Budget
+from elasticrec.space.regroup import SpaceConfig, regroup_folder
+
+SAMPLES = SamplesConfig(n_samples=40, n_users=70, metric="recall@10", n_held_out=2, seed=3)
+FITTING = EstimatorConfig(widths=(8,), learning_rates=(0.01,), l2s=(0.0,), epochs=3, max_rounds=1)
+SPACES = {
+    "ours": SpaceConfig(n_groups=5),
+    "printed": replace(SpaceConfig.printed(), n_groups=5),
+    "clusters": SpaceConfig(kind="cluster", n_groups=5),
+}
+
+
+@pytest.fixture(params=SPACES)
+def searcher(request, tmp_path, planted):
+    """A real model folder of the planted world, with a real estimator."""
+    U, S, Vt = np.linalg.svd(planted.train.csr().toarray(), full_matrices=False)
+    users = (U[:, :32] * S[:32]).astype(np.float32)
+    blocks = Vt[:32].T.reshape(-1, 4, 8).astype(np.float32)
+    folder = ModelFolder.create(tmp_path / "model")
+    folder.save_model(planted, BlockTable(blocks, users, "mf"))
+    regroup_folder(folder, SPACES[request.param])
+    build_estimator(folder, SAMPLES, FITTING, device="cpu")
+    return Searcher(folder)
+
+
+def test_the_search_measures_what_the_estimator_learned_from(searcher):
+    split, table = searcher.folder.split(), searcher.folder.table()
+    drawn = draws_of(table, searcher.groups, searcher.space, SAMPLES)(range(6))
+    lines = (searcher.folder.root / LEDGER).read_text().splitlines()[1:7]
+    for many in (False, True):
+        measured = validation_quality(searcher, many=many, device="cpu")
+        values = measured(drawn.depths, drawn.neighbours)
+        assert len(set(values)) > 1
+        assert all(repr(float(v)) in line for v, line in zip(values, lines, strict=True))
+    on_test = held_out_quality(searcher, device="cpu")(drawn.depths, drawn.neighbours)
+    assert split.n_users > 70
+    assert not np.allclose(on_test, values)
+
+
+def test_answers_ascend_and_controls_stand_beside(searcher):
+    budgets = [Budget(15_000), Budget(10_000), Budget(15_000)]
+    config = SearchConfig(population=5, rounds=5, refine=2)
+    answers = answer_budgets(
+        searcher,
+        budgets,
+        config,
+        controls=("uniform", "greedy-measured"),
+        evaluate=validation_quality(searcher, many=True, device="cpu"),
+    )
+    assert [answer.budget.n_bytes for answer in answers] == [10_000, 15_000]
+    for answer in answers:
+        assert [control.method for control in answer.controls] == ["uniform", "greedy-measured"]
+        assert answer.searched.measured is not None
+        for found in (answer.searched, *answer.controls):
+            assert found.n_bytes == searcher.accounting.size(found.composition)
+            assert found.n_bytes <= answer.budget.n_bytes
+    assert "start" in answers[1].searched.trace.made_by
