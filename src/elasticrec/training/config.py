@@ -21,7 +21,7 @@ class TrainConfig:
     score: Literal["aligned", "tiled"] = "aligned"
     """How blocks meet a user; `tiled` is Eq. 2 as printed."""
     loss: Literal["softmax", "bpr"] = "softmax"
-    """`softmax` over shared sampled items for unit users, or `bpr` on plain products."""
+    """`softmax` over shared sampled items on cosine scores, or `bpr` on plain products."""
     epochs: int = 40
     """Times every train pair is visited, at most."""
     batch_size: int = 4096
@@ -32,10 +32,8 @@ class TrainConfig:
     """`cosine` lowers the learning rate to 0 over all epochs."""
     negatives: int = 1024
     """`softmax`: items sampled per step and shared; `bpr`: items per pair, the hardest counts."""
-    item_norms: Literal["free", "unit"] = "free"
-    """`softmax`: `free` lets an item's norm say how often it is taken; `unit` scores by cosine."""
     temperature: float = 0.1
-    """`softmax`: scores are divided by it."""
+    """`softmax`: cosine scores are divided by it."""
     correction: bool = False
     """`softmax`: let the sampled items stand for all items, not only for themselves."""
     cooccurrence: float = 0.0
@@ -85,7 +83,6 @@ class TrainConfig:
             "readout": ("mean", "final"),
             "diversity_form": ("bounded", "printed"),
             "init": ("spectral", "random"),
-            "item_norms": ("free", "unit"),
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:

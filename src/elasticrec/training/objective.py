@@ -57,11 +57,9 @@ class Objective:
         self, u: Tensor, i: Tensor, j: Tensor, c: Tensor | None,
         taken: Tensor | None, near: Tensor | None,
     ) -> Tensor:  # fmt: skip
-        """Softmax of users u and seen i against the pool j, and softly of c."""
+        """Softmax on cosines of users u and seen i against the pool j, and softly of c."""
         u = normalize(u, dim=1) / self.config.temperature
-        if self.config.item_norms == "unit":
-            i, j = normalize(i, dim=1), normalize(j, dim=1)
-            c = None if c is None else normalize(c, dim=1)
+        i, j = normalize(i, dim=1), normalize(j, dim=1)
         logits = u @ j.T  # (B, n)
         if taken is not None:
             logits.view(-1).index_fill_(0, taken, -torch.inf)
@@ -71,7 +69,7 @@ class Objective:
         loss = softmax((u * i).sum(dim=1), log_others).mean()
         if c is None or near is None:
             return loss
-        soft = softmax((u * c).sum(dim=1), log_others)
+        soft = softmax((u * normalize(c, dim=1)).sum(dim=1), log_others)
         return loss + self.config.cooccurrence * torch.where(near >= 0, soft, 0.0).mean()
 
     def _fold(self, vectors: Tensor, mask: Tensor | None) -> Tensor:

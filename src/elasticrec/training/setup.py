@@ -61,14 +61,12 @@ def make_table(base: Base, config: TrainConfig, train: Pairs) -> BlockTable:
 def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tensor]:
     """(U, D) users (None for `history`) and (V, D) items whose plain score is the trained one.
 
-    Softmax scores unit users, so each is divided by its norm as it is scored; so are the items
-    where their norms were not free.
+    Where the loss was on cosines, each vector is divided by its norm as it is scored.
     """
     users, items = base.final()
     if config.loss == "bpr":
         return users, items
-    users = None if users is None else _unit(users, config)
-    return users, _unit(items, config) if config.item_norms == "unit" else items
+    return None if users is None else _unit(users, config), _unit(items, config)
 
 
 def fold(vectors: Tensor, config: TrainConfig) -> Tensor:
