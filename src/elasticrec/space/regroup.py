@@ -32,6 +32,8 @@ class SpaceConfig:
     """G."""
     pca: bool = False
     """Whether `cluster` works on the first two principal components, as in the paper's figure."""
+    rotate: bool = True
+    """Whether trained vectors are turned so that the first blocks move scores most (aligned only)."""
     free: bool = False
     """Whether a group keeps any subset of blocks (the paper) or one row of a menu (ours)."""
     as_printed: bool = False
@@ -52,7 +54,7 @@ class SpaceConfig:
     @classmethod
     def printed(cls, seed: int = 0) -> SpaceConfig:
         """The paper's space: random groups, free blocks, Alg. 1 without top-up."""
-        return cls(kind="random", free=True, as_printed=True, seed=seed)
+        return cls(kind="random", rotate=False, free=True, as_printed=True, seed=seed)
 
 
 @dataclass(frozen=True, eq=False)

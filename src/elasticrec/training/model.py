@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from elasticrec.blocks.folder import ModelFolder
+from elasticrec.coding.rotation import energy_rotation, rotated
 from elasticrec.data.splitting import Split
 from elasticrec.model import Model
 from elasticrec.space.regroup import SpaceConfig, regroup
@@ -39,8 +40,11 @@ def train_model(
 
 
 def finish(split: Split, trained: Trained, config: TrainConfig, space: SpaceConfig) -> Model:
-    """The model of a training, its items grouped and numbered by group."""
-    grouped = regroup(split, trained.table, space)
+    """The model of a training, its items grouped and numbered by group, its vectors turned."""
+    table = trained.table
+    if space.rotate and table.score == "aligned":
+        table = rotated(table, energy_rotation(table))
+    grouped = regroup(split, table, space)
     near = trained.cooccurrence
     about = {
         "trained": datetime.now(UTC).date().isoformat(),
