@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from elasticrec.data.interactions import Pairs, fingerprint
+
+_STRETCHES = 4
+"""Stretches per wanted entry that a long row is cut into: more find a sharper floor."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Cooccurrence:
         return Cooccurrence(new_of_old[self.items[order]], self.weights[order])
 
 
-def count_cooccurrence(train: Pairs, k: int = 10, chunk: int = 4096) -> Cooccurrence:
+def count_cooccurrence(train: Pairs, k: int = 10, chunk: int = 256) -> Cooccurrence:
     """Top-k items by degree-normalised co-occurrence, Σ_u 1/(|u|·√(|i||j|)) over shared users.
 
     The normalisation is LightGCN's (the two-step walk item-user-item), so a person who took
@@ -61,33 +65,47 @@ def count_cooccurrence(train: Pairs, k: int = 10, chunk: int = 4096) -> Cooccurr
     right = (diags(users) @ R @ diags(items)).tocsr()  # (U, V)
     lists = np.full((train.n_items, k), -1, dtype=np.int32)
     weights = np.zeros((train.n_items, k), dtype=np.float32)
-    for start in range(0, train.n_items, chunk):
-        product = (left[start : start + chunk] @ right).astype(np.float32).tocsr()
-        _take_top(product, start, lists, weights)
+
+    def take(start: int) -> None:
+        """Write the lists of a chunk of items; both libraries let other threads run meanwhile."""
+        product = left[start : start + chunk] @ right
+        values = product.data.astype(np.float32)
+        rows, at = _strongest(product.indptr, product.indices, values, k, start)
+        column = np.arange(len(rows)) - np.searchsorted(rows, rows)  # rank within its row
+        lists[start + rows, column] = product.indices[at]
+        weights[start + rows, column] = values[at]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(take, range(0, train.n_items, chunk)))
     return Cooccurrence(lists, weights)
 
 
-def _take_top(product: object, start: int, lists: np.ndarray, weights: np.ndarray) -> None:
-    """Write the strongest entries of each sparse row, itself left out, into the lists."""
-    k = lists.shape[1]
-    indptr, columns, values = product.indptr, product.indices, product.data  # type: ignore[attr-defined]
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    keep = columns != rows + start
-    rows, columns, values = rows[keep], columns[keep], values[keep]
-    counts = np.bincount(rows, minlength=len(indptr) - 1)
-    ends = np.cumsum(counts)
-    for row in range(len(counts)):
-        part = slice(ends[row] - counts[row], ends[row])
-        order = _strongest(values[part], columns[part], k)
-        lists[start + row, : len(order)] = columns[part][order]
-        weights[start + row, : len(order)] = values[part][order]
+def _strongest(
+    indptr: np.ndarray, columns: np.ndarray, values: np.ndarray, k: int, start: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and positions of each sparse row's k largest values, falling, ties by rising column.
 
-
-def _strongest(values: np.ndarray, columns: np.ndarray, k: int) -> np.ndarray:
-    """Positions of the k largest values, falling; equal values by rising column."""
-    if len(values) > 4 * k:
-        threshold = np.partition(values, len(values) - k)[len(values) - k]
-        candidates = np.flatnonzero(values >= threshold)
-        order = np.lexsort((columns[candidates], -values[candidates]))
-        return candidates[order[:k]]
-    return np.lexsort((columns, -values))[:k]
+    Row r is item `start + r`, whose own entry is left out. Sorting all entries would cost most of
+    the time, so a row is cut into stretches first: the k-th largest of their maxima is reached by
+    k entries at least, and only what reaches it is sorted.
+    """
+    counts = np.diff(indptr)
+    itself = np.repeat(np.arange(start, start + len(counts), dtype=columns.dtype), counts)
+    values[np.flatnonzero(columns == itself)] = 0
+    floor = np.zeros(len(counts), dtype=np.float32)
+    stretches = _STRETCHES * k
+    long = np.flatnonzero(counts > stretches)
+    if len(long):
+        # What lies between the last end of a long row and the next long row is cut off, too.
+        cuts = np.arange(stretches + 1) * counts[long, None] // stretches + indptr[long, None]
+        ends = cuts.ravel()
+        maxima = np.maximum.reduceat(values[: ends[-1]], ends[:-1])
+        maxima = np.append(maxima, 0).reshape(cuts.shape)[:, :-1]
+        floor[long] = np.partition(maxima, stretches - k, axis=1)[:, stretches - k]
+    at = np.flatnonzero(values >= np.repeat(floor, counts))
+    at = at[values[at] > 0]
+    rows = np.searchsorted(indptr, at, side="right") - 1
+    order = np.lexsort((columns[at], -values[at], rows))
+    at, rows = at[order], rows[order]
+    best = np.arange(len(at)) - np.searchsorted(rows, rows) < k
+    return rows[best], at[best]
