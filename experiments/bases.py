@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from elasticrec.data.splitting import Split
-from experiments import lines
+from experiments import kept, lines
 
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
@@ -46,9 +46,13 @@ def run(
     only: Only = "",
     device: str = "auto",
     seeds: int = 3,
+    keep: Annotated[
+        Path | None, typer.Option(help="Keep trained tables of trials with keep = true here.")
+    ] = None,
 ) -> None:
     """Train every trial with each seed and measure it on test."""
-    trials = [t | {"part": "test", "experiment": "bases"} for t in read_trials(config)]
+    known = {"part": "test", "experiment": "bases", "kept_in": keep}
+    trials = [{"keep": False} | t | known for t in read_trials(config)]
     trials = [t | {"seed": seed} for t in trials for seed in range(seeds)]
     measure_all(trials, data, jobs, only, device)
 
@@ -80,7 +84,7 @@ def measure_all(
 def _settings(trial: dict[str, Any]) -> Any:
     from elasticrec.training.config import TrainConfig
 
-    known = {"dataset", "label", "part", "experiment"}
+    known = {"dataset", "label", "part", "experiment", "keep", "kept_in"}
     return TrainConfig(**{name: value for name, value in trial.items() if name not in known})
 
 
@@ -106,6 +110,9 @@ def _measure(task: tuple[dict[str, Any], Path, str]) -> str:
         trained = train(split, config, device=device)
     except FloatingPointError as error:
         return f"{trial['dataset']} {trial['label']}: {error}"
+    if trial.get("keep") and trial.get("kept_in"):
+        name = f"{trial['dataset']}-{config.seed}"
+        kept.keep(trial["kept_in"], name, trained.table, config, trained.progress)
     found = evaluate(trained.table, split, part=trial["part"], metrics=METRICS, device=device)
     lines.append(
         trial["experiment"],

@@ -1,0 +1,88 @@
+"""Trained tables in half precision and small files, to carry from where they were trained.
+
+    python -m experiments.kept assemble --kept DIR --data DIR --models DIR
+
+makes a model folder of every table kept by `experiments.bases run --keep DIR`. What is searched and
+packed later is the table as carried: rounded to float16 once, before anything else.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from elasticrec.blocks.folder import ModelFolder
+from elasticrec.blocks.table import BlockTable
+from elasticrec.data.splitting import Split
+
+PART_BYTES = 14_000_000
+app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+
+
+def keep(folder: Path, name: str, table: BlockTable, config: Any, progress: Any) -> None:
+    """Write a table as float16 parts of at most PART_BYTES, and its settings as JSON."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for noun, vectors in (("users", table.users), ("items", table.items)):
+        if vectors is None:
+            continue
+        half = vectors.astype(np.float16)
+        rows = max(1, PART_BYTES // (2 * half.shape[1]))
+        for number, start in enumerate(range(0, len(half), rows)):
+            np.save(folder / f"{name}.{noun}.{number}.npy", half[start : start + rows])
+    about = {"config": asdict(config), "progress": asdict(progress), "score": table.score}
+    (folder / f"{name}.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def load(folder: Path, name: str) -> tuple[BlockTable, dict[str, Any]]:
+    """The table, float32 again, and its settings."""
+    about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    users, items = _joined(folder, f"{name}.users"), _joined(folder, f"{name}.items")
+    if items is None:
+        raise FileNotFoundError(f"{folder} has no {name}.items.0.npy")
+    config = about["config"]
+    blocks = items.reshape(-1, config["n_blocks"], config["block_size"])
+    return BlockTable(blocks, users, config["base"], about["score"]), about
+
+
+def _joined(folder: Path, stem: str) -> np.ndarray | None:
+    """The parts of a matrix in their order, float32; None where there are none."""
+    parts = sorted(folder.glob(f"{stem}.*.npy"), key=lambda path: int(path.suffixes[-2][1:]))
+    if not parts:
+        return None
+    return np.asarray(np.concatenate([np.load(path) for path in parts]), dtype=np.float32)
+
+
+@app.command()
+def assemble(
+    kept: Annotated[Path, typer.Option(help="Folder of kept tables.")],
+    data: Annotated[Path, typer.Option(help="Folder of prepared splits.")],
+    models: Annotated[Path, typer.Option(help="Folder to write model folders into.")],
+) -> None:
+    """Make a model folder, grouped and renumbered, of every kept table."""
+    from elasticrec.presets import preset
+    from elasticrec.training.checkpoint import Progress
+    from elasticrec.training.config import TrainConfig
+    from elasticrec.training.loop import Trained
+    from elasticrec.training.model import finish
+    from elasticrec.training.setup import fit_fold_map
+
+    for path in sorted(kept.glob("*.json")):
+        folder = ModelFolder.create(models / path.stem)
+        if folder.has("table"):
+            print(f"{path.stem}: there already")
+            continue
+        table, about = load(kept, path.stem)
+        split = Split.load(data / f"{path.stem.rpartition('-')[0]}.npz")
+        trained = Trained(fit_fold_map(table, split.train), None, Progress(**about["progress"]))
+        config = TrainConfig(**about["config"])
+        finish(split, trained, config, preset("default").space).save(folder)
+        print(f"{path.stem}: {folder.model_id[:12]}")
+
+
+if __name__ == "__main__":
+    app()

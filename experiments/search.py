@@ -1,0 +1,161 @@
+"""Does the search pay? Searched compositions beside the controls, on test, for every seed.
+
+    python -m experiments.search run --models DIR
+    python -m experiments.search draw
+
+DIR holds model folders named `<dataset>-<seed>`, as `experiments.bases run --keep DIR` leaves them.
+Budgets are the 5, 10 and 25 MB equivalents (Amazon-Book's bytes per item), counted as the paper
+counts: vectors only. The estimator learns Recall@50 on the validation users; test is read last.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Annotated, Any
+
+import typer
+
+from elasticrec.blocks.folder import ModelFolder
+from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.presets import preset
+from elasticrec.search.answers import ALWAYS, answer_budgets
+from elasticrec.search.problem import Found
+from elasticrec.search.searcher import Searcher
+from elasticrec.space.budget import Budget
+from experiments import lines
+
+app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
+NOMINAL = {5: 54.6, 10: 109.2, 25: 272.9}
+"""Megabytes on Amazon-Book, and the bytes per item they grant."""
+CONTROLS = (*ALWAYS, "greedy-measured")
+
+
+@app.command()
+def run(
+    models: Annotated[Path, typer.Option(help="Folder of model folders.")],
+    samples: Annotated[int, typer.Option(help="β: compositions measured.")] = 15_000,
+    users: Annotated[int, typer.Option(help="μ: validation users.")] = 5_000,
+    workers: int = 2,
+    device: str = "auto",
+) -> None:
+    """Estimate, search and measure every model that has no lines yet."""
+    learned = SamplesConfig(n_samples=samples, n_users=users, metric="recall@50")
+    for path in sorted(p for p in models.iterdir() if (p / "model.json").exists()):
+        folder = ModelFolder.open(path)
+        dataset, _, seed = path.name.rpartition("-")
+        config = {"samples": asdict(learned), "model": folder.about["train"] | {"seed": 0}}
+        done = [
+            line
+            for line in lines.read("search")
+            if (line["dataset"], line["seed"]) == (dataset, int(seed))
+            and line["config_hash"] == lines.config_hash(config)
+        ]
+        if done:
+            print(f"{path.name}: done")
+            continue
+        measure(folder, dataset, int(seed), config, learned, workers, device)
+
+
+def measure(
+    folder: ModelFolder,
+    dataset: str,
+    seed: int,
+    config: dict[str, Any],
+    learned: SamplesConfig,
+    workers: int,
+    device: str,
+) -> None:
+    """Append one line per budget and method of one model."""
+    from elasticrec.estimator.building import build_estimator
+    from elasticrec.search.measuring import validation_quality
+
+    built = build_estimator(folder, learned, EstimatorConfig(), workers=workers, device=device)
+    print(f"{dataset} {seed}: measured in {built.measuring_seconds:.0f} s, within {built.within}")
+    searcher = Searcher(folder)
+    budgets = {
+        Budget(round(each * searcher.groups.n_items)): nominal for nominal, each in NOMINAL.items()
+    }
+    started = time.perf_counter()
+    quality = validation_quality(searcher, many=True, device="cpu")
+    preparing = time.perf_counter() - started
+    answers = answer_budgets(
+        searcher,
+        list(budgets),
+        preset("default").search,
+        seed=seed,
+        controls=CONTROLS,
+        evaluate=quality,
+    )
+    for answer in answers:
+        within = built.within.get(str(answer.budget))
+        for found in (answer.searched, *answer.controls):
+            line: dict[str, Any] = {
+                "dataset": dataset,
+                "split": folder.split().kind,
+                "method": found.method,
+                "person": "vector",
+                "budget_mb": answer.budget.n_bytes / 1e6,
+                "nominal_mb": budgets[answer.budget],
+                "file_bytes": found.n_bytes,
+                "dimensions": folder.table().dimensions,
+                "seed": seed,
+                "metrics": test_metrics(folder, searcher, found, device),
+                # Without an estimator, a climb by real evaluation first counts, then climbs.
+                "seconds": found.seconds + preparing * (found.method == "greedy-measured"),
+                "climb_seconds": found.seconds if found.method == "greedy-measured" else None,
+                "config": config,
+                "estimate": found.estimate,
+                "within": None if within is None else asdict(within),
+                "accounting": "paper",
+            }
+            lines.append("search", line)
+            print(answer.budget, found.method, line["metrics"]["recall@50"], f"{found.seconds:.3f}")
+
+
+def test_metrics(
+    folder: ModelFolder, searcher: Searcher, found: Found, device: str
+) -> dict[str, float]:
+    """Test metrics of all users under a composition, by the library's own exact evaluation."""
+    from elasticrec.evaluation.ranking import evaluate
+
+    table = folder.table()
+    kept = found.composition.kept[searcher.groups.of_item]  # (V, N)
+    items = (table.blocks * kept[:, :, None]).reshape(len(table.blocks), -1)
+    result = evaluate(
+        table, folder.split(), metrics=METRICS, composition_items=items, device=device
+    )
+    return result.metrics | {"coverage": result.coverage}
+
+
+@app.command()
+def draw(metric: str = "recall@50") -> None:
+    """Print each method's mean over seeds, and the paired difference to the search."""
+    found: dict[tuple[str, int], dict[str, dict[int, Any]]] = defaultdict(lambda: defaultdict(dict))
+    for line in lines.read("search"):
+        found[line["dataset"], line["nominal_mb"]][line["method"]][line["seed"]] = line
+    print(f"| data set | MB | method | {metric} | searched minus it | deviation | seconds |")
+    print("|---|---|---|---|---|---|---|")
+    for (dataset, nominal), methods in sorted(found.items()):
+        ours = methods["searched"]
+        for method in ("searched", *CONTROLS):
+            per_seed = methods[method]
+            values = [per_seed[seed]["metrics"][metric] for seed in sorted(per_seed)]
+            gaps = [
+                ours[seed]["metrics"][metric] - per_seed[seed]["metrics"][metric]
+                for seed in sorted(per_seed)
+            ]
+            spread = stdev(gaps) if len(gaps) > 1 else float("nan")
+            seconds = mean(line["seconds"] for line in per_seed.values())
+            print(
+                f"| {dataset} | {nominal} | {method} | {mean(values):.5f} | {mean(gaps):+.5f} "
+                f"| {spread:.5f} | {seconds:.3f} |"
+            )
+
+
+if __name__ == "__main__":
+    app()
