@@ -104,7 +104,9 @@ def test_rows_and_dense_steps_learn_alike(two_tastes):
 
 
 def test_early_stopping_returns_the_best_look(two_tastes):
-    config = replace(SMALL, epochs=40, evaluate_every=1, patience=2, metric="recall@5")
+    config = replace(
+        SMALL, epochs=40, evaluate_every=1, patience=2, metric="recall@5", popularity_gain=False
+    )
     trained = train(two_tastes, config, device="cpu")
     assert trained.progress.stopped
     assert trained.progress.epoch < 40
@@ -146,3 +148,21 @@ def test_diverging_training_says_so(two_tastes):
 def test_contradictions_are_refused(wrong, message):
     with pytest.raises(InputError, match=message):
         TrainConfig(**wrong)
+
+
+def test_popularity_gain_is_chosen_on_validation_and_never_worse_there(planted):
+    config = replace(SMALL, n_blocks=4, epochs=4, metric="recall@20")
+    plain = train(planted, replace(config, popularity_gain=False), device="cpu")
+    gained = train(planted, config, device="cpu")
+    before, after = (
+        evaluate(each.table, planted, part="validation", metrics=("recall@20",)).metrics[
+            "recall@20"
+        ]
+        for each in (plain, gained)
+    )
+    assert after >= before
+    norms = np.linalg.norm(gained.table.items, axis=1)
+    popularity = planted.train.per_item + 1.0
+    expected = (popularity / popularity.max()) ** gained.progress.gain
+    np.testing.assert_allclose(norms, expected, rtol=1e-4)
+    assert gained.progress.gain > 0  # this world has popular items

@@ -33,6 +33,8 @@ class Progress:
     """Whether early stopping has ended the training."""
     seconds: float = 0.0
     """Time spent, earlier runs included."""
+    gain: float = 0.0
+    """Exponent of the popularity gain, chosen at the end."""
     looks: list[dict[str, float]] = field(default_factory=list)
     """One entry per look at validation: epoch, loss, value, seconds."""
 

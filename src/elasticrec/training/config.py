@@ -54,6 +54,8 @@ class TrainConfig:
     """Weight of a second loss on a random subset of blocks, drawn anew each step."""
     l2: float = 0.0
     """Weight of half the squared norm of the batch's trainable rows."""
+    popularity_gain: bool = True
+    """`softmax`: afterwards scale items by popularity to the power that validation likes best."""
     init: Literal["spectral", "random"] = "spectral"
     """First vectors: singular vectors of the graph, or random ones."""
     init_scale: float = 1.0

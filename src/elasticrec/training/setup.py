@@ -45,9 +45,17 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
     return LightGCN(users, items, graph, layers=config.layers, readout=config.readout)
 
 
-def make_table(base: Base, config: TrainConfig, train: Pairs) -> BlockTable:
-    """The trained vectors as they are scored: unit rows where the loss was on cosines."""
+def make_table(
+    base: Base, config: TrainConfig, train: Pairs, gain: Tensor | None = None
+) -> BlockTable:
+    """The trained vectors as they are scored: unit rows where the loss was on cosines.
+
+    Args:
+        gain: (V,) what items are multiplied by; None leaves them as they are.
+    """
     users, items = final_vectors(base, config)
+    if gain is not None:
+        items = items * gain[:, None]
     blocks = items.reshape(len(items), config.n_blocks, config.block_size)
     table = BlockTable(
         blocks=blocks.cpu().numpy().astype(np.float32),

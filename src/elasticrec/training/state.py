@@ -90,7 +90,7 @@ class Run:
                 f"loss is {loss} in epoch {progress.epoch}; expected a finite number: "
                 "lower learning_rate or diversity"
             )
-        value = self.validation.value(self.base, self.config)
+        value = self.validation.value(self.base)
         progress.looks.append(
             {"epoch": progress.epoch, "loss": loss, "value": value, "seconds": round(seconds, 2)}
         )
@@ -110,7 +110,10 @@ class Run:
         """The block table of the best look."""
         for name, table in self.best.items():
             self.base.tables[name].copy_(table)
-        return make_table(self.base, self.config, self.split.train)
+        gain = None
+        if self.config.loss == "softmax":
+            self.progress.gain, gain = self.validation.best_gain(self.base)
+        return make_table(self.base, self.config, self.split.train, gain)
 
     def _draw_near(self, seen: Tensor) -> Tensor:
         """(B,) one of each seen item's co-occurring items, -1 where there is none."""
