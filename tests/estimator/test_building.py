@@ -18,7 +18,7 @@ from elasticrec.space.regroup import SpaceConfig, load_groups, regroup_folder
 SAMPLES = SamplesConfig(
     n_samples=60, n_users=80, metric="recall@10", n_held_out=8, held_out=(60.0,)
 )
-FITTING = EstimatorConfig(widths=(8,), learning_rates=(0.01,), l2s=(0.0,), epochs=3, max_rounds=1)
+FITTING = EstimatorConfig(widths=(8,), learning_rates=(0.01,), l2s=(0.0,), steps=20, max_rounds=1)
 
 
 def make_folder(path, split, space, base="mf", score="aligned"):

@@ -12,7 +12,7 @@ from elasticrec.space.composition import F32
 
 G, N = 4, 3
 QUICK = EstimatorConfig(
-    widths=(8,), learning_rates=(0.02,), l2s=(0.0,), batch_size=64, max_rounds=2
+    widths=(8,), learning_rates=(0.02,), l2s=(0.0,), batch_size=64, steps=250, max_rounds=2
 )
 
 
@@ -45,7 +45,7 @@ def test_an_additive_quality_is_learned(kind):
 
 
 def test_pairs_of_groups_are_learned_without_the_linear_term():
-    fitted = fit(measured(crowding, 1500, 0), replace(QUICK, linear=False, epochs=40))
+    fitted = fit(measured(crowding, 1500, 0), replace(QUICK, linear=False, steps=500))
     assert "linear" not in fitted.estimator.weights
     unseen = measured(crowding, 300, 1)
     assert agreement(fitted.estimator, unseen).rmse < 0.1 * unseen.values.std()
@@ -62,14 +62,14 @@ def test_noise_is_not_foreseen_by_the_two_fold_check():
 def test_each_half_is_guessed_by_the_other():
     bits = torch.zeros(6, G, N)
     targets = torch.tensor([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
-    guessed = two_folds(bits, targets, replace(QUICK, epochs=200), Settings(4, 0.05, 0.0))
+    guessed = two_folds(bits, targets, replace(QUICK, steps=300), Settings(4, 0.05, 0.0))
     order = np.random.default_rng(QUICK.seed).permutation(6)
     for half, other in ((order[0::2], order[1::2]), (order[1::2], order[0::2])):
         np.testing.assert_allclose(guessed[half], targets[other].mean(), atol=0.05)
 
 
 def test_settings_are_tried_one_after_the_other_and_the_best_is_taken():
-    config = replace(QUICK, widths=(4, 8), learning_rates=(0.02, 1e-6), l2s=(0.0, 10.0), epochs=5)
+    config = replace(QUICK, widths=(4, 8), learning_rates=(0.02, 1e-6), l2s=(0.0, 10.0), steps=40)
     fitted = fit(measured(additive, 300, 0), config)
     tried = [trial.settings for trial in fitted.trials]
     width = min(fitted.trials[:2], key=lambda trial: trial.rmse).settings.width
@@ -86,19 +86,19 @@ def test_settings_are_tried_one_after_the_other_and_the_best_is_taken():
 
 def test_the_same_seed_gives_the_same_estimator():
     samples = measured(additive, 200, 0)
-    first, again = (fit(samples, replace(QUICK, epochs=3)).estimator for _ in range(2))
-    other = fit(samples, replace(QUICK, epochs=3, seed=1)).estimator
+    first, again = (fit(samples, replace(QUICK, steps=20)).estimator for _ in range(2))
+    other = fit(samples, replace(QUICK, steps=20, seed=1)).estimator
     assert first.fingerprint() == again.fingerprint() != other.fingerprint()
 
 
 def test_a_constant_quality_is_that_constant():
     samples = measured(lambda kept: np.full(len(kept), 0.25), 50, 0)
-    estimator = fit(samples, replace(QUICK, epochs=3)).estimator
+    estimator = fit(samples, replace(QUICK, steps=20)).estimator
     assert (estimator.predict(samples.depths, samples.neighbours) == 0.25).all()
 
 
 def test_agreement_is_told_budget_by_budget():
-    estimator = fit(measured(additive, 300, 0), replace(QUICK, epochs=3)).estimator
+    estimator = fit(measured(additive, 300, 0), replace(QUICK, steps=20)).estimator
     held_out = {"5 MB": measured(additive, 40, 1), "10 MB": measured(additive, 60, 2)}
     found = within_budgets(estimator, held_out)
     assert {name: each.n for name, each in found.items()} == {"5 MB": 40, "10 MB": 60}
@@ -113,7 +113,7 @@ def test_too_few_samples_and_senseless_settings_are_refused():
         {"widths": ()},
         {"learning_rates": (0.0,)},
         {"l2s": (-1.0,)},
-        {"epochs": 0},
+        {"steps": 0},
     ):
         with pytest.raises(InputError):
             EstimatorConfig(**wrong)

@@ -48,12 +48,12 @@ class EstimatorConfig:
     """Candidates for d0."""
     learning_rates: tuple[float, ...] = (0.01, 0.005)
     """Candidates for Adam's highest learning rate."""
-    l2s: tuple[float, ...] = (0.0, 1e-4)
+    l2s: tuple[float, ...] = (0.0, 1e-4, 1e-2)
     """Candidates for the weight of the squared norm of all parameters."""
     batch_size: int = 256
     """Samples per step."""
-    epochs: int = 30
-    """Passes over the samples per round; the two-fold check takes one round per candidate."""
+    steps: int = 1200
+    """Steps per round; the two-fold check takes one round per candidate and fold."""
     max_rounds: int = 4
     """Rounds, each at half the last one's learning rate, after which the fit ends anyway."""
     converged: float = 0.02
@@ -68,8 +68,8 @@ class EstimatorConfig:
             values = getattr(self, name)
             if not values or min(values) < 0 or (name != "l2s" and min(values) == 0):
                 raise InputError(f"{name} {values}, expected at least one positive number")
-        if min(self.batch_size, self.epochs, self.max_rounds) < 1:
-            raise InputError("batch_size, epochs and max_rounds must be positive")
+        if min(self.batch_size, self.steps, self.max_rounds) < 1:
+            raise InputError("batch_size, steps and max_rounds must be positive")
 
     @classmethod
     def printed(cls, width: int) -> EstimatorConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from math import cos, pi
@@ -151,31 +151,39 @@ def train_round(
     settings: Settings,
     generator: torch.Generator,
 ) -> float:
-    """The loss (Eq. 6) of the last of `config.epochs` passes over bits (n, G, F), targets (n,).
+    """The mean loss (Eq. 6) over the last tenth of a round on bits (n, G, F) and targets (n,).
 
     Adam, whose learning rate rises over the first tenth of the steps and then falls to 0 along a
     cosine.
     """
-    rate, l2 = settings.learning_rate, settings.l2
+    rate, steps = settings.learning_rate, config.steps
     optimizer = torch.optim.Adam(
-        network.parameters(), lr=rate, betas=(0.9, 0.99), weight_decay=2 * l2
+        network.parameters(), lr=rate, betas=(0.9, 0.99), weight_decay=2 * settings.l2
     )
-    steps = config.epochs * -(-len(bits) // config.batch_size)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
         lambda step: min(1.0, (step + 1) / (0.1 * steps)) * (1 + cos(pi * step / steps)) / 2,
     )
-    for _ in range(config.epochs):
-        total = torch.zeros((), device=bits.device)
-        order = torch.randperm(len(bits), generator=generator).to(bits.device)
-        for some in order.split(config.batch_size):
-            loss = (network(bits[some]) - targets[some]).square().mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            total += loss.detach() * len(some)
-    return float(total) / len(bits)
+    last = torch.zeros((), device=bits.device)
+    counted = max(1, steps // 10)
+    for step, drawn in enumerate(_batches(len(bits), config.batch_size, steps, generator)):
+        some = drawn.to(bits.device)
+        loss = (network(bits[some]) - targets[some]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        if step >= steps - counted:
+            last += loss.detach() / counted
+    return float(last)
+
+
+def _batches(n: int, size: int, steps: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """So many batches of sample numbers, every sample once before any comes again."""
+    while steps > 0:
+        for some in torch.randperm(n, generator=generator).split(size)[:steps]:
+            steps -= 1
+            yield some
 
 
 def two_folds(
