@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +39,7 @@ def estimate(
       elasticrec estimate MODEL --samples 2000 --metric recall@50
     """
     from elasticrec.blocks.folder import ModelFolder
+    from elasticrec.cli._progress import counting_bar
     from elasticrec.estimator.building import LEDGER, build_estimator
     from elasticrec.presets import preset as named
 
@@ -51,7 +50,7 @@ def estimate(
     folder = ModelFolder.open(model)
     if restart:
         (folder.root / LEDGER).unlink(missing_ok=True)
-    with _progress_bar() as progress:
+    with counting_bar("measuring") as progress:
         built = build_estimator(
             folder, measuring, fitting, workers=workers, device=device, progress=progress
         )
@@ -61,22 +60,6 @@ def estimate(
 def _present(given: dict[str, Any]) -> dict[str, Any]:
     """What was given on the command line."""
     return {name: value for name, value in given.items() if value is not None}
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, and what moves it: draws just finished, and draws in all."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = "measuring", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("measuring", total=None)
-
-        def advance(finished: int, total: int) -> None:
-            bar.update(task, total=total, advance=finished)
-
-        yield advance
 
 
 def _print_table(built: Built, metric: str) -> None:

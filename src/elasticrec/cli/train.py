@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from elasticrec.data.errors import InputError
-
-if TYPE_CHECKING:
-    from elasticrec.training.config import TrainConfig
-    from elasticrec.training.loop import Step
 
 
 def train(
@@ -48,6 +40,7 @@ def train(
     Example: elasticrec train split.npz -o MODEL --preset default --set temperature=0.1
     """
     from elasticrec.blocks.folder import ModelFolder
+    from elasticrec.cli._progress import stop_on_interrupt, training_bar
     from elasticrec.data.splitting import Split
     from elasticrec.presets import preset as named
     from elasticrec.training.loop import InterruptedTraining
@@ -63,7 +56,7 @@ def train(
     folder = ModelFolder.create(output)
     if folder.has("table") and not force:
         raise InputError(f"{output} holds a model already; choose another folder, or --force")
-    with _stop_on_interrupt() as stop, _progress_bar(config) as report:
+    with stop_on_interrupt() as stop, training_bar(config) as report:
         try:
             trained = train_model(
                 folder, data, config, space,
@@ -95,48 +88,3 @@ def _parse_setting(text: str) -> tuple[str, Any]:
         return name, kind(value)
     except (ValueError, KeyError) as error:
         raise InputError(f"--set {text}: expected a value of type {kind.__name__}") from error
-
-
-@contextmanager
-def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """A question that is answered yes after Ctrl-C; a second Ctrl-C ends at once."""
-    asked = threading.Event()
-
-    def handle(number: int, frame: Any) -> None:
-        if asked.is_set():
-            signal.default_int_handler(number, frame)
-        asked.set()
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield asked.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _progress_bar(config: TrainConfig) -> Iterator[Callable[[Step], None]]:
-    """A bar with epoch, loss, validation metric and time left, fed by steps."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("epoch {task.fields[epoch]}/{task.fields[epochs]}"),
-        BarColumn(),
-        TextColumn("loss {task.fields[loss]:.4f}"),
-        TextColumn("{task.fields[value]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), refresh_per_second=4) as bar:
-        task = bar.add_task(
-            "train", total=None, epoch=1, epochs=config.epochs, loss=float("nan"), value=""
-        )
-
-        def report(step: Step) -> None:
-            value = "" if step.value is None else f"{config.metric} {step.value:.4f}"
-            bar.update(
-                task, completed=step.done, total=step.total,
-                epoch=step.epoch + 1, loss=step.loss, value=value,
-            )  # fmt: skip
-
-        yield report
