@@ -15,12 +15,15 @@ import time
 import tomllib
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from elasticrec.data.splitting import Split
 from experiments import kept, lines
+
+if TYPE_CHECKING:
+    from elasticrec.training.config import TrainConfig
 
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
@@ -57,6 +60,19 @@ def run(
     measure_all(trials, data, jobs, only, device)
 
 
+@app.command()
+def draw() -> None:
+    """Print mean and deviation over seeds of what `run` measured, as a table."""
+    print("| data set | base | dimensions | Recall@20 | Recall@50 | NDCG@20 | seeds | machine |")
+    print("|---|---|---|---|---|---|---|---|")
+    for shown in lines.by_seed(lines.read("bases")):
+        first = shown[0]
+        cells = [first["dataset"], f"{first['method']}, {first['label']}", first["dimensions"]]
+        cells += [lines.mean_and_deviation(shown, m) for m in ("recall@20", "recall@50", "ndcg@20")]
+        cells += [len(shown), first["machine"]]
+        print("| " + " | ".join(map(str, cells)) + " |")
+
+
 def read_trials(path: Path) -> list[dict[str, Any]]:
     """The trials of a TOML file: `dataset`, `label`, and fields of TrainConfig, over [common]."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -81,7 +97,8 @@ def measure_all(
             print(f"{time.monotonic() - started:6.1f} s  {line}", flush=True)
 
 
-def _settings(trial: dict[str, Any]) -> Any:
+def settings(trial: dict[str, Any]) -> TrainConfig:
+    """The training settings of a trial."""
     from elasticrec.training.config import TrainConfig
 
     known = {"dataset", "label", "part", "experiment", "keep", "kept_in"}
@@ -89,7 +106,7 @@ def _settings(trial: dict[str, Any]) -> Any:
 
 
 def _is_done(trial: dict[str, Any]) -> bool:
-    config = _settings(trial)
+    config = settings(trial)
     hashed = lines.config_hash(asdict(replace(config, seed=0)))
     return any(
         (line["dataset"], line["seed"], line["config_hash"])
@@ -105,7 +122,7 @@ def _measure(task: tuple[dict[str, Any], Path, str]) -> str:
 
     trial, data, device = task
     split = Split.load(data / f"{trial['dataset']}.npz")
-    config = _settings(trial)
+    config = settings(trial)
     try:
         trained = train(split, config, device=device)
     except FloatingPointError as error:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from experiments.provenance import ROOT, command, commit, machine, without_machine_paths
@@ -72,6 +73,22 @@ def append(experiment: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 def read(experiment: str) -> list[dict[str, Any]]:
     """The newest line of each measurement in `results/<experiment>.jsonl`, oldest first."""
     return read_from(RESULTS, experiment)
+
+
+def by_seed(found: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The lines that differ in nothing but their seed, together, in the order they came."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for line in found:
+        key = tuple(line.get(name) for name in KEY if name != "seed")
+        groups.setdefault(key, []).append(line)
+    return list(groups.values())
+
+
+def mean_and_deviation(found: list[dict[str, Any]], metric: str) -> str:
+    """A metric's mean over some lines, ± its deviation where there are several."""
+    values = [line["metrics"][metric] for line in found]
+    spread = f" ± {stdev(values):.4f}" if len(values) > 1 else ""
+    return f"{mean(values):.4f}{spread}"
 
 
 def append_to(folder: Path, experiment: str, fields: Mapping[str, Any]) -> dict[str, Any]:

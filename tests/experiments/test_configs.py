@@ -1,0 +1,21 @@
+"""Every recipe in `experiments/configs` can be read, and names only settings that exist."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments import lines
+from experiments.bases import read_trials, settings
+
+CONFIGS = sorted((Path(lines.__file__).parent / "configs").glob("*.toml"))
+
+
+def test_there_are_recipes():
+    assert CONFIGS
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_recipes_parse(path):
+    for trial in read_trials(path):
+        assert trial["dataset"] in lines.DATASETS
+        assert settings(trial).dimensions <= 256
