@@ -50,6 +50,21 @@ class Preset:
 
 PRESETS = {
     "default": Preset(TrainConfig()),
+    "demo": Preset(
+        # Short: about a minute of training on two cores for the embedded sample.
+        TrainConfig(
+            aggregation=True,
+            init_scale=0.3,
+            epochs=4,
+            negatives=512,
+            temperature=0.07,
+            cooccurrence=0.3,
+            evaluate_every=1,
+            patience=0,
+            validation_users=3000,
+        ),
+        samples=SamplesConfig(n_samples=2_000, metric="recall@50"),
+    ),
     "paper-amazon-book": Preset(
         _PAPER,
         SpaceConfig.printed(),

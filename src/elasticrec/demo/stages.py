@@ -1,0 +1,172 @@
+"""The stages of a demo, each of which takes up what an earlier run left, if inputs are the same."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elasticrec.blocks.folder import ModelFolder
+from elasticrec.data.errors import InputError
+from elasticrec.data.preparation import PrepareConfig, prepare
+from elasticrec.data.split import Split
+from elasticrec.estimator.building import LEDGER, build_estimator
+from elasticrec.estimator.model import Estimator
+from elasticrec.report.story import Stage
+from elasticrec.space.regroup import load_groups
+
+if TYPE_CHECKING:
+    from elasticrec.demo.config import DemoConfig
+    from elasticrec.demo.folder import DemoFolder
+    from elasticrec.demo.narrator import Narrator
+
+WORKERS = 2
+"""Threads that prepare the measuring of compositions."""
+
+
+def prepared(place: DemoFolder, config: DemoConfig) -> Split:
+    """The split of the source, which also lies in the demo's folder then."""
+    embedded = config.source == "goodbooks"
+    split = (
+        prepare("goodbooks", PrepareConfig(seed=config.seed))
+        if embedded
+        else Split.load(config.source)
+    )
+    if not _holds(place.split, split):
+        split.save(place.split)
+    return split
+
+
+def _holds(path: Path, split: Split) -> bool:
+    """Whether a file is this very split."""
+    try:
+        return Split.load(path).fingerprint() == split.fingerprint()
+    except InputError:
+        return False
+
+
+def trained(place: DemoFolder, split: Split, config: DemoConfig, narrator: Narrator) -> ModelFolder:
+    """The folder of a model trained on this split with these settings."""
+    from elasticrec.training.model import train_model
+
+    settings = config.settings
+    found = _found_model(place.model, split, config)
+    if found is not None:
+        narrator.say(f"found in {place.model}, with the same settings: taken as it is")
+        return found
+    checkpoint = place.model / "checkpoint.safetensors"
+    place.clear_model(keep=checkpoint)
+    if _resumable(checkpoint, split, config):
+        narrator.say("an earlier run was cut off: going on from where it stopped")
+    folder = ModelFolder.create(place.model)
+    with narrator.interruptible() as stop, narrator.training(settings.train) as report:
+        train_model(
+            folder,
+            split,
+            settings.train,
+            settings.space,
+            device=config.device,
+            resume=True,
+            stop=stop,
+            report=report,
+        )
+    return folder
+
+
+def _found_model(root: Path, split: Split, config: DemoConfig) -> ModelFolder | None:
+    """The model folder, if it holds a whole model of this split and these settings."""
+    settings = config.settings
+    wanted = {"train": settings.train, "space": settings.space}
+    try:
+        folder = ModelFolder.open(root)
+        if any(folder.about.get(name) != _plain(each) for name, each in wanted.items()):
+            return None
+        groups = load_groups(folder)
+        folder.table()
+        same = split.renumbered(groups.order).fingerprint() == folder.fingerprint("split")
+    except InputError:
+        return None
+    return folder if same else None
+
+
+def _resumable(checkpoint: Path, split: Split, config: DemoConfig) -> bool:
+    """Whether a checkpoint is of this very training; any other is removed."""
+    from elasticrec.training.checkpoint import load_checkpoint
+
+    if not checkpoint.exists():
+        return False
+    try:
+        load_checkpoint(checkpoint, config.settings.train, split.fingerprint())
+    except InputError:
+        checkpoint.unlink()
+        return False
+    return True
+
+
+def estimated(folder: ModelFolder, config: DemoConfig, narrator: Narrator) -> Estimator:
+    """The estimator of the folder's model, made with these settings."""
+    samples, fitting = config.settings.samples, config.settings.estimator
+    found = _found_estimator(folder, config)
+    if found is not None:
+        narrator.say("found beside the model, with the same settings: taken as it is")
+        return found
+    measured = _plain(samples) | {"n_samples": None}  # draws of a shorter run are taken up, too
+    if folder.about.get("measured") != measured:
+        (folder.root / LEDGER).unlink(missing_ok=True)
+        folder.describe(measured=measured)
+    started = time.perf_counter()
+    with narrator.counting("compositions measured") as progress:
+        built = build_estimator(
+            folder, samples, fitting, workers=WORKERS, device=config.device, progress=progress
+        )
+    folder.describe(estimate_seconds=round(time.perf_counter() - started, 1))
+    return built.estimator
+
+
+def _found_estimator(folder: ModelFolder, config: DemoConfig) -> Estimator | None:
+    """The folder's estimator, if it is that of its model and of these settings."""
+    try:
+        folder.check("estimator")
+        estimator = Estimator.load(folder.path("estimator"))
+    except (InputError, OSError):
+        return None
+    about = _plain_dict(dict(estimator.about))
+    wanted = _plain(config.settings.samples) | {"config": _plain(config.settings.estimator)}
+    same = all(about.get(name) == value for name, value in wanted.items())
+    return estimator if same else None
+
+
+def stage_prepared(split: Split, seconds: float) -> Stage:
+    """What preparing did."""
+    n = len(split.train) + len(split.validation) + len(split.test)
+    about = f"{n:,} interactions of {split.n_users:,} users with {split.n_items:,} items"
+    return Stage("prepare", about, seconds)
+
+
+def stage_trained(folder: ModelFolder) -> Stage:
+    """What training did."""
+    about, table = folder.about, folder.table()
+    ((metric, value),) = about["validation"].items()
+    what = f"{table.base}, {table.n_blocks} blocks of {table.block_size}, {about['epochs']} epochs"
+    return Stage("train", f"{what}: validation {metric} {value:.4f}", about["seconds"])
+
+
+def stage_estimated(folder: ModelFolder, estimator: Estimator) -> Stage:
+    """What estimating did."""
+    about = estimator.about
+    seconds = folder.about.get("estimate_seconds", 0.0)
+    what = f"{about['n_samples']:,} compositions measured on {about['n_users']:,} users"
+    spearman = about["two_fold"]["spearman"]
+    return Stage("estimate", f"{what}; rank correlation {spearman:.3f} on those held out", seconds)
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    """The fields of a config as JSON gives them back."""
+    return _plain_dict(asdict(settings))
+
+
+def _plain_dict(fields: dict[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(fields))
+    return plain

@@ -1,0 +1,203 @@
+"""A demo from beginning to end: prepare, train, estimate, search, measure, recommend."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elasticrec.data.errors import InputError
+from elasticrec.data.interactions import fingerprint
+from elasticrec.demo.stages import (
+    estimated,
+    prepared,
+    stage_estimated,
+    stage_prepared,
+    stage_trained,
+    trained,
+)
+from elasticrec.demo.versions import Versions
+from elasticrec.model import Model
+from elasticrec.report.story import Agreement, Fit, Stage, Story
+from elasticrec.search.answers import ALWAYS, answer_budgets
+from elasticrec.search.measuring import validation_quality
+from elasticrec.search.searcher import Searcher
+from elasticrec.space.budget import Budget
+from elasticrec.space.composition import Composition
+
+if TYPE_CHECKING:
+    from elasticrec.blocks.folder import ModelFolder
+    from elasticrec.demo.config import DemoConfig
+    from elasticrec.demo.folder import DemoFolder
+    from elasticrec.demo.narrator import Narrator
+    from elasticrec.estimator.model import Estimator
+    from elasticrec.search.answers import Answer
+
+
+def tell(place: DemoFolder, config: DemoConfig, narrator: Narrator) -> Story:
+    """The story of a source, after every stage was done or found done; also saved as JSON."""
+    settings = config.settings
+    narrator.step("Prepare", "read who took what; hide a tenth to choose by, a fifth to test")
+    started = time.perf_counter()
+    split = prepared(place, config)
+    stages = [stage_prepared(split, time.perf_counter() - started)]
+    narrator.say(stages[-1].about)
+    budgets, person = config.budgets_of(split), config.person_of(split)
+
+    narrator.step(
+        "Train", f"learn {settings.train.n_blocks} blocks of numbers for every item, once"
+    )
+    folder = trained(place, split, config, narrator)
+    stages.append(stage_trained(folder))
+    narrator.say(f"{stages[-1].about}, in {stages[-1].seconds:.0f} s")
+
+    narrator.step("Estimate", "measure many ways to drop blocks; learn to foretell the others")
+    estimator = estimated(folder, config, narrator)
+    stages.append(stage_estimated(folder, estimator))
+    narrator.say(f"{stages[-1].about}, in {stages[-1].seconds:.0f} s")
+
+    sizes = ", ".join(map(str, budgets))
+    narrator.step("Search", f"what should each group of items keep within {sizes}?")
+    key = _key(folder, config, budgets, person)
+    try:
+        story = Story.load(place.story, key=key)
+    except InputError:
+        story = None
+    if story is not None:
+        narrator.say(f"found in {place.story}, of the same model and settings: taken as it is")
+        return story
+    told = _Telling(place, folder, config, narrator, stages)
+    story = told.story(estimator, budgets, person)
+    story.save(place.story, key=key)
+    return story
+
+
+def _key(folder: ModelFolder, config: DemoConfig, budgets: tuple[Budget, ...], person: int) -> str:
+    """A hash of all that the rest of the story depends on."""
+    chosen = config.settings
+    depends = (
+        folder.model_id,
+        folder.fingerprint("split"),
+        folder.fingerprint("estimator"),
+        asdict(chosen.search),
+        budgets,
+        person,
+        config.k,
+        config.seed,
+        version("elasticrec"),
+    )
+    return fingerprint({"depends": np.array(repr(depends))})
+
+
+class _Telling:
+    """The search and what comes after it, for one model."""
+
+    def __init__(
+        self,
+        place: DemoFolder,
+        folder: ModelFolder,
+        config: DemoConfig,
+        narrator: Narrator,
+        stages: list[Stage],
+    ) -> None:
+        self.place, self.config, self.narrator, self.stages = place, config, narrator, stages
+        self.searcher = searcher = Searcher(folder)
+        self.model = Model.load(folder.root)
+        metrics = dict.fromkeys([searcher.metric, "recall@20", "ndcg@20"])
+        self.versions = Versions(self.model, searcher, metrics)
+        self.whole = Composition.full(searcher.groups.n_groups, self.model.table.n_blocks)
+
+    def story(self, estimator: Estimator, budgets: tuple[Budget, ...], person: int) -> Story:
+        """All of it."""
+        answers = self._answers(budgets)
+        self._measure(answers)
+        self.narrator.step("Recommend", "lists for one person, at every budget")
+        started = time.perf_counter()
+        k, split, groups = self.config.k, self.model.split, self.searcher.groups
+        fits = tuple(self._fit(answer, person) for answer in answers)
+        full_listed = self.versions.listed(self.whole, person, k)
+        self._done("recommend", f"{k} items at each of {len(fits)} budgets", started)
+        return Story(
+            dataset=split.name,
+            n_users=split.n_users,
+            n_items=split.n_items,
+            n_interactions=len(split.train) + len(split.validation) + len(split.test),
+            metric=self.searcher.metric,
+            group_kind=groups.kind,
+            group_sizes=tuple(groups.sizes.tolist()),
+            full=self.versions.measured("full", self.whole),
+            full_listed=full_listed,
+            fits=fits,
+            person=self.versions.person(person),
+            agreements=_agreements(estimator),
+            stages=tuple(self.stages),
+            model_id=self.searcher.folder.model_id,
+            version=version("elasticrec"),
+        )
+
+    def _answers(self, budgets: tuple[Budget, ...]) -> list[Answer]:
+        """What the search and all controls found; the searched compositions are saved."""
+        started, searcher = time.perf_counter(), self.searcher
+        config, seed = self.config.settings.search, self.config.seed
+        menu = not searcher.space.free  # without one, measuring every step takes too long
+        with self.narrator.counting("budgets"):
+            answers = answer_budgets(
+                searcher,
+                budgets,
+                config,
+                seed=seed,
+                controls=(*ALWAYS, "greedy-measured") if menu else ALWAYS,
+                evaluate=validation_quality(searcher, many=menu, device=self.config.device),
+            )
+        self.place.compositions.mkdir(exist_ok=True)
+        for answer in answers:
+            found, budget = answer.searched, answer.budget
+            found.composition.save(
+                self.place.compositions / f"{str(budget).replace(' ', '')}.json",
+                model_id=searcher.folder.model_id,
+                about=searcher.about(found, budget, search=asdict(config), seed=seed),
+            )
+        took = ", ".join(f"{answer.searched.seconds * 1e3:.0f} ms" for answer in answers)
+        self._done("search", f"{len(answers)} budgets, found in {took}; then the controls", started)
+        return answers
+
+    def _measure(self, answers: list[Answer]) -> None:
+        """Evaluate all that was found on the test part, which is read only now."""
+        self.narrator.step("Measure", "rank every unseen item for everyone with hidden items")
+        started = time.perf_counter()
+        found = [each for answer in answers for each in (answer.searched, *answer.controls)]
+        distinct = dict.fromkeys([self.whole, *(each.composition for each in found)])
+        with self.narrator.counting("compositions ranked") as progress:
+            progress(0, len(distinct))
+            for composition in distinct:
+                self.versions.evaluate(composition, self.config.device)
+                progress(1, len(distinct))
+        n = np.count_nonzero(self.model.split.test.per_user)
+        self._done("measure", f"{len(distinct)} compositions on {n:,} users", started)
+
+    def _fit(self, answer: Answer, person: int) -> Fit:
+        """What a budget holds."""
+        composition = answer.searched.composition
+        by_energy = composition.depths[:, self.searcher.order].tolist()
+        return Fit(
+            str(answer.budget),
+            tuple(map(self.versions.measured_way, (answer.searched, *answer.controls))),
+            tuple(map(tuple, by_energy)),
+            self.versions.listed(composition, person, self.config.k),
+        )
+
+    def _done(self, name: str, about: str, started: float) -> None:
+        """Note a stage that just ended."""
+        self.stages.append(Stage(name, about, time.perf_counter() - started))
+        self.narrator.say(f"{about}, in {self.stages[-1].seconds:.1f} s")
+
+
+def _agreements(estimator: Estimator) -> tuple[Agreement, ...]:
+    """The two-fold check of an estimator, and its ranking within each held-out budget."""
+    about = estimator.about
+    overall = Agreement("all sizes, two-fold", about["n_samples"], about["two_fold"]["spearman"])
+    within = about["within"].items()
+    return overall, *(Agreement(name, each["n"], each["spearman"]) for name, each in within)
