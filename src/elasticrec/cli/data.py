@@ -158,9 +158,9 @@ def _print_counts(split: Split) -> None:
     console.print(table)
     console.print()
     table = Table(f"Part ({split.kind})", box=None)
-    for heading in ("Users", "Items", "Interactions", "Fewest", "Most per user"):
+    for heading in ("Users", "Items", "Interactions", "Fewest", "Most per user", "Rare items"):
         table.add_column(heading, justify="right")
     for part in parts:
         numbers = (f"{n:,}" for n in (part.users, part.items, part.interactions, *part.per_user))
-        table.add_row(part.part, *numbers)
+        table.add_row(part.part, *numbers, f"{part.rare:.1%}")
     console.print(table)

@@ -9,6 +9,9 @@ import numpy as np
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import PARTS, Split
 
+RARE = 5
+"""An item with fewer train pairs than this is rare."""
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -24,6 +27,8 @@ class Counts:
     """Distinct pairs."""
     per_user: tuple[int, int]
     """Fewest and most pairs of those users."""
+    rare: float = 0.0
+    """Share of the pairs whose item has fewer than `RARE` train pairs."""
 
     @property
     def sparsity(self) -> float:
@@ -39,7 +44,9 @@ def count(split: Split) -> list[Counts]:
     for part, pairs in parts.items():
         users = int(np.count_nonzero(pairs.per_user))
         items = int(np.count_nonzero(pairs.per_item))
-        counted.append(Counts(part, users, items, len(pairs), _span(pairs)))
+        rare = split.train.per_item[pairs.items] < RARE
+        share = float(rare.mean()) if len(pairs) else 0.0
+        counted.append(Counts(part, users, items, len(pairs), _span(pairs), share))
     return counted
 
 
