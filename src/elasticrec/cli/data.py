@@ -158,7 +158,7 @@ def _print_counts(split: Split) -> None:
     console.print(table)
     console.print()
     table = Table(f"Part ({split.kind})", box=None)
-    for heading in ("Users", "Items", "Interactions", "Fewest", "Most per user", "Rare items"):
+    for heading in ("Users", "Items", "Interactions", "Fewest", "Most", "Rare items"):
         table.add_column(heading, justify="right")
     for part in parts:
         numbers = (f"{n:,}" for n in (part.users, part.items, part.interactions, *part.per_user))
