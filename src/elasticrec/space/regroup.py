@@ -33,7 +33,7 @@ class SpaceConfig:
     pca: bool = False
     """Whether `cluster` works on the first two principal components, as in the paper's figure."""
     rotate: bool = True
-    """Whether trained vectors are turned so that the first blocks move scores most (aligned only)."""
+    """Whether trained vectors are turned so that the first blocks move scores most (if aligned)."""
     free: bool = False
     """Whether a group keeps any subset of blocks (the paper) or one row of a menu (ours)."""
     as_printed: bool = False
