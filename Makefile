@@ -46,7 +46,8 @@ check: $(READY)      ## lint, format, types, layers, spelling, generated pages
 	@echo "==> types"          && $(BIN)/mypy
 	@echo "==> layers"         && $(BIN)/lint-imports --no-cache --no-logo
 	@echo "==> spelling"       && $(BIN)/codespell
-	@echo "==> docs up to date" && $(BIN)/python scripts/cli_reference.py --check
+	@echo "==> docs up to date" && $(BIN)/python scripts/cli_reference.py --check \
+	  && $(BIN)/python scripts/results_page.py --check
 
 bench: $(READY)      ## measure speed and memory; appends to benchmarks/results
 	@for name in $(BENCHMARKS); do \
@@ -54,6 +55,7 @@ bench: $(READY)      ## measure speed and memory; appends to benchmarks/results
 
 docs: $(READY)       ## write the generated pages
 	@echo "==> docs/cli.md from --help" && $(BIN)/python scripts/cli_reference.py
+	@echo "==> docs/results.md from the result lines" && $(BIN)/python scripts/results_page.py
 
 figures: $(READY)    ## draw the figures from the committed result lines
 	@for name in $(EXPERIMENTS); do \

@@ -62,15 +62,23 @@ def run(
 
 @app.command()
 def draw() -> None:
-    """Print mean and deviation over seeds of what `run` measured, as a table."""
-    print("| data set | base | dimensions | Recall@20 | Recall@50 | NDCG@20 | seeds | machine |")
-    print("|---|---|---|---|---|---|---|---|")
+    """Print the table of what `run` measured."""
+    print(table())
+
+
+def table() -> str:
+    """Mean and deviation over seeds of what `run` measured, as a Markdown table."""
+    rows = [
+        "| data set | base | dimensions | Recall@20 | Recall@50 | NDCG@20 | seeds | machine |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for shown in lines.by_seed(lines.read("bases")):
         first = shown[0]
         cells = [first["dataset"], f"{first['method']}, {first['label']}", first["dimensions"]]
         cells += [lines.mean_and_deviation(shown, m) for m in ("recall@20", "recall@50", "ndcg@20")]
         cells += [len(shown), first["machine"]]
-        print("| " + " | ".join(map(str, cells)) + " |")
+        rows.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(rows)
 
 
 def read_trials(path: Path) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ packed later is the table as carried: rounded to float16 once, before anything e
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,6 +67,7 @@ def assemble(
     kept: Annotated[Path, typer.Option(help="Folder of kept tables.")],
     data: Annotated[Path, typer.Option(help="Folder of prepared splits.")],
     models: Annotated[Path, typer.Option(help="Folder to write model folders into.")],
+    groups: Annotated[int, typer.Option(help="G: popularity groups.")] = 20,
 ) -> None:
     """Make a model folder, grouped and renumbered, of every kept table."""
     from elasticrec.presets import preset
@@ -85,7 +86,8 @@ def assemble(
         split = Split.load(data / f"{path.stem.rpartition('-')[0]}.npz")
         trained = Trained(fit_fold_map(table, split.train), None, Progress(**about["progress"]))
         config = TrainConfig(**about["config"])
-        finish(split, trained, config, preset("default").space).save(folder)
+        space = replace(preset("default").space, n_groups=groups)
+        finish(split, trained, config, space).save(folder)
         print(f"{path.stem}: {folder.model_id[:12]}")
 
 

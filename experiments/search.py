@@ -56,6 +56,7 @@ def run(
             "samples": asdict(learned),
             "search": asdict(preset("default").search),
             "model": folder.about["train"] | {"seed": 0},
+            "space": folder.about["space"] | {"seed": 0},
             "test_users": test_users,
         }
         done = [
@@ -162,28 +163,36 @@ class OnTest:
 
 
 @app.command()
-def draw(metric: str = "recall@50") -> None:
-    """Print each method's mean over seeds, and the paired difference to the search."""
+def draw() -> None:
+    """Print the table of what `run` measured."""
+    print(table())
+
+
+def table(metric: str = "recall@50") -> str:
+    """Each method's mean over seeds and the search's paired lead over it, as a Markdown table."""
     found: dict[tuple[str, int], dict[str, dict[int, Any]]] = defaultdict(lambda: defaultdict(dict))
     for line in lines.read("search"):
         found[line["dataset"], line["nominal_mb"]][line["method"]][line["seed"]] = line
-    print(f"| data set | MB | method | {metric} | searched minus it | deviation | seconds |")
-    print("|---|---|---|---|---|---|---|")
+    rows = [
+        f"| data set | MB | method | {metric} | lead of the search | deviation | seconds | seeds |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for (dataset, nominal), methods in sorted(found.items()):
         ours = methods["searched"]
         for method in ("searched", *CONTROLS):
-            per_seed = methods[method]
-            values = [per_seed[seed]["metrics"][metric] for seed in sorted(per_seed)]
-            gaps = [
-                ours[seed]["metrics"][metric] - per_seed[seed]["metrics"][metric]
-                for seed in sorted(per_seed)
-            ]
-            spread = stdev(gaps) if len(gaps) > 1 else float("nan")
-            seconds = mean(line["seconds"] for line in per_seed.values())
-            print(
-                f"| {dataset} | {nominal} | {method} | {mean(values):.5f} | {mean(gaps):+.5f} "
-                f"| {spread:.5f} | {seconds:.3f} |"
+            seeds = sorted(set(methods[method]) & set(ours))
+            if not seeds:
+                continue
+            values = [methods[method][seed]["metrics"][metric] for seed in seeds]
+            leads = [ours[s]["metrics"][metric] - v for s, v in zip(seeds, values, strict=True)]
+            spread = f"{stdev(leads):.5f}" if len(leads) > 1 else "–"
+            seconds = mean(methods[method][seed]["seconds"] for seed in seeds)
+            lead = "–" if method == "searched" else f"{mean(leads):+.5f}"
+            rows.append(
+                f"| {dataset} | {nominal} | {method} | {mean(values):.5f} | {lead} "
+                f"| {spread if method != 'searched' else '–'} | {seconds:.3f} | {len(seeds)} |"
             )
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,9 @@ PRESETS = {
         TrainConfig(
             aggregation=True,
             init_scale=0.3,
-            epochs=4,
+            epochs=5,
+            batch_size=8192,
+            learning_rate=3e-3,
             negatives=512,
             temperature=0.07,
             cooccurrence=0.3,

@@ -93,7 +93,7 @@ def test_rows_and_dense_steps_learn_alike(two_tastes):
     class Dense(dense):
         def __init__(self, *args):
             super().__init__(*args)
-            self.by_rows = False
+            self.by_rows = ()
 
     loop.Run = Dense
     try:

@@ -18,15 +18,15 @@ class Base(Protocol):
     name: str
     tables: Tables
     """Trainable tensors by name: `items` (V, D), and `users` (U, D) where the base has them."""
-    dense: bool
-    """Whether every step touches every row; if not, `forward` may be given the touched rows."""
+    by_rows: tuple[str, ...]
+    """Tables of which a step touches few rows; `forward` may be given only those."""
 
     def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
         """(B, D) vectors of the batch's users, and the item vectors its numbers point into.
 
         Args:
-            tables: the trainable tensors, or only their touched rows, to which the numbers in
-                `batch` then refer.
+            tables: the trainable tensors; of those in `by_rows` perhaps only the touched rows, to
+                which `batch.own`, or the item numbers in `batch`, then refer.
         """
         ...
 

@@ -13,14 +13,14 @@ class Factorization:
     """Matrix factorisation; a step touches only the rows of its batch."""
 
     name = "mf"
-    dense = False
+    by_rows: tuple[str, ...] = ("users", "items")
 
     def __init__(self, users: Tensor, items: Tensor) -> None:
         self.tables: Tables = {"users": users, "items": items}
 
     def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
         """(B, D) vectors of the batch's users, and the items."""
-        return tables["users"].index_select(0, batch.users), tables["items"]
+        return tables["users"].index_select(0, batch.own), tables["items"]
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items."""
@@ -35,7 +35,7 @@ class AggregatedFactorization:
     """
 
     name = "mf"
-    dense = True
+    by_rows: tuple[str, ...] = ("users",)
 
     def __init__(self, users: Tensor, items: Tensor, histories: Histories) -> None:
         self.tables: Tables = {"users": users, "items": items}
@@ -45,7 +45,7 @@ class AggregatedFactorization:
         """(B, D) own vectors plus normalised sums of the users' other items, and all items."""
         items = tables["items"]
         others = self.histories.others(items, batch)
-        return tables["users"].index_select(0, batch.users) + others, items
+        return tables["users"].index_select(0, batch.own) + others, items
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) own vectors plus normalised sums of all their items, and (V, D) items."""

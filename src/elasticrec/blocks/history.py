@@ -40,7 +40,7 @@ class History:
     """Item vectors alone; in training, the item to be guessed is left out of the sum."""
 
     name = "history"
-    dense = True
+    by_rows: tuple[str, ...] = ()
 
     def __init__(self, items: Tensor, histories: Histories) -> None:
         self.tables: Tables = {"items": items}

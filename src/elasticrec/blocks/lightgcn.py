@@ -67,7 +67,7 @@ class LightGCN:
     """LightGCN with L layers; every step propagates the whole graph."""
 
     name = "lightgcn"
-    dense = True
+    by_rows: tuple[str, ...] = ()
 
     def __init__(
         self, users: Tensor, items: Tensor, graph: Graph, *, layers: int, readout: Readout

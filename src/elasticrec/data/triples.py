@@ -23,6 +23,13 @@ class Batch:
     """(n,) int64 shared by the whole batch, or (B, m) int64 of each example's own."""
     taken: Tensor | None = None
     """Where shared items are no negatives: b·n + k for item k of the pool that user b has."""
+    user_rows: Tensor | None = None
+    """(B,) rows of the users in a part of the user table; None where the table is whole."""
+
+    @property
+    def own(self) -> Tensor:
+        """(B,) where to find the users' own vectors."""
+        return self.users if self.user_rows is None else self.user_rows
 
 
 class TripleSampler:

@@ -87,7 +87,7 @@ def l2_penalty(tables: Tables, batch: Batch, weight: float) -> Tensor:
     items = torch.cat([batch.seen, batch.unseen.reshape(-1)])
     rows = [tables["items"].index_select(0, items)]
     if "users" in tables:
-        rows.append(tables["users"].index_select(0, batch.users))
+        rows.append(tables["users"].index_select(0, batch.own))
     return weight / 2 * sum((r.square().sum() for r in rows), torch.zeros(())) / len(batch.seen)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -45,7 +46,7 @@ class Run:
         self.near: Tensor | None = None
         if config.cooccurrence and cooccurrence is not None:
             self.near = torch.from_numpy(cooccurrence.items.astype(np.int64)).to(where)
-        self.by_rows = where.type == "cpu" and not base.dense
+        self.by_rows = base.by_rows if where.type == "cpu" else ()
         self.best: Tables = {name: table.clone() for name, table in base.tables.items()}
         self.progress = Progress()
         self.loss_sum, self.loss_count = torch.zeros((), device=where), 0
@@ -57,8 +58,11 @@ class Run:
         near = None if self.near is None else self._draw_near(batch.seen)
         mask = draw_mask(config, self.generator) if config.elastic else None
         rows: dict[str, Tensor | None] = {}
-        if self.by_rows:
-            batch, near, rows = _touched(batch, near)
+        if "users" in self.by_rows:
+            rows["users"], at = torch.unique(batch.users, return_inverse=True)
+            batch = replace(batch, user_rows=at)
+        if "items" in self.by_rows:
+            batch, near, rows["items"] = _touched_items(batch, near)
         leaves = {}
         for name, table in self.base.tables.items():
             at = rows.get(name)
@@ -145,16 +149,12 @@ class Run:
         self.progress = progress
 
 
-def _touched(
-    batch: Batch, near: Tensor | None
-) -> tuple[Batch, Tensor | None, dict[str, Tensor | None]]:
-    """The batch renumbered to the rows it touches, and those rows by table."""
-    users, user_at = torch.unique(batch.users, return_inverse=True)
+def _touched_items(batch: Batch, near: Tensor | None) -> tuple[Batch, Tensor | None, Tensor]:
+    """The batch with items renumbered to the rows it touches, and those rows."""
     parts = [batch.seen, batch.unseen.reshape(-1)]
     if near is not None:
         parts.append(near.clamp(min=0))
     items, at = torch.unique(torch.cat(parts), return_inverse=True)
     seen, unseen, *rest = torch.split(at, [len(part) for part in parts])
-    local = Batch(user_at, seen, unseen.view(batch.unseen.shape), batch.taken)
-    local_near = torch.where(near >= 0, rest[0], -1) if near is not None else None
-    return local, local_near, {"users": users, "items": items}
+    local = replace(batch, seen=seen, unseen=unseen.view(batch.unseen.shape))
+    return local, None if near is None else torch.where(near >= 0, rest[0], -1), items
