@@ -33,6 +33,8 @@ app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 NOMINAL = {5: 54.6, 10: 109.2, 25: 272.9}
 """Megabytes on Amazon-Book, and the bytes per item they grant."""
+FITTING = EstimatorConfig(widths=(32,), learning_rates=(0.01,))
+"""One width and learning rate, to be quick; the two-fold check chooses the L2."""
 CONTROLS = (*ALWAYS, "greedy-measured")
 
 
@@ -54,6 +56,7 @@ def run(
         dataset, _, seed = path.name.rpartition("-")
         config = {
             "samples": asdict(learned),
+            "fitting": asdict(FITTING),
             "search": asdict(preset("default").search),
             "model": folder.about["train"] | {"seed": 0},
             "space": folder.about["space"] | {"seed": 0},
@@ -84,7 +87,7 @@ def measure(
     from elasticrec.estimator.building import build_estimator
     from elasticrec.search.measuring import validation_quality
 
-    built = build_estimator(folder, learned, EstimatorConfig(), workers=workers, device=device)
+    built = build_estimator(folder, learned, FITTING, workers=workers, device=device)
     print(f"{dataset} {seed}: measured in {built.measuring_seconds:.0f} s, within {built.within}")
     searcher = Searcher(folder)
     budgets = {
