@@ -81,6 +81,20 @@ def table() -> str:
     return "\n".join(rows)
 
 
+@app.command()
+def speed(dataset: str = "goodbooks", share: float = 0.97) -> None:
+    """Print when each configuration first reached a share of the best validation value of all."""
+    found = [line for line in lines.read("bases") if line["dataset"] == dataset]
+    best = max(look["value"] for line in found for look in line["looks"])
+    print(f"best validation {best:.4f}; {share:.0%} of it is {share * best:.4f}")
+    for line in found:
+        reached = [look for look in line["looks"] if look["value"] >= share * best]
+        when = f"{reached[0]['seconds']:.0f} s" if reached else "never"
+        print(
+            f"{line['method']}, {line['label']}, seed {line['seed']}: {when} on {line['machine']}"
+        )
+
+
 def read_trials(path: Path) -> list[dict[str, Any]]:
     """The trials of a TOML file: `dataset`, `label`, and fields of TrainConfig, over [common]."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
