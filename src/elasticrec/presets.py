@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from elasticrec.data.errors import InputError
+from elasticrec.data.splitting import Split
 from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.search.config import SearchConfig
 from elasticrec.space.regroup import SpaceConfig
@@ -102,3 +105,13 @@ def preset(name: str) -> Preset:
     if name not in PRESETS:
         raise InputError(f"no preset {name!r}; expected one of {', '.join(PRESETS)}")
     return PRESETS[name]
+
+
+def check_split(name: str, split: Split) -> None:
+    """Refuse a published split that holds out for validation less than a preset asks for."""
+    few = np.count_nonzero(split.validation.per_user) < split.n_users / 2
+    if preset(name).validation_for_everyone and split.kind == "published" and few:
+        raise InputError(
+            f"preset {name} holds out an eighth of everyone's train items, and this split only "
+            "some users'; prepare it with --validation-everyone"
+        )

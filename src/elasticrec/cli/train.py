@@ -42,6 +42,7 @@ def train(
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.cli._progress import stop_on_interrupt, training_bar
     from elasticrec.data.splitting import Split
+    from elasticrec.presets import check_split
     from elasticrec.presets import preset as named
     from elasticrec.training.loop import InterruptedTraining
     from elasticrec.training.model import train_model
@@ -53,6 +54,7 @@ def train(
     grouping: dict[str, Any] = {"kind": groups, "n_groups": n_groups, "seed": seed}
     space = replace(chosen.space, **{k: v for k, v in grouping.items() if v is not None})
     data = Split.load(split)
+    check_split(preset, data)
     folder = ModelFolder.create(output)
     if folder.has("table") and not force:
         raise InputError(f"{output} holds a model already; choose another folder, or --force")
