@@ -15,7 +15,7 @@ from elasticrec.space.budget import Budget
 from elasticrec.space.regroup import SpaceConfig, regroup_folder
 
 SAMPLES = SamplesConfig(n_samples=40, n_users=70, metric="recall@10", n_held_out=2, seed=3)
-FITTING = EstimatorConfig(widths=(8,), learning_rates=(0.01,), l2s=(0.0,), epochs=3, max_rounds=1)
+FITTING = EstimatorConfig(widths=(8,), learning_rates=(0.01,), l2s=(0.0,), steps=20, max_rounds=1)
 SPACES = {
     "ours": SpaceConfig(n_groups=5),
     "printed": replace(SpaceConfig.printed(), n_groups=5),
