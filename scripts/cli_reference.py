@@ -8,7 +8,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from elasticrec.cli.main import app, command_names, load_command
+from scripts.pages import keep
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 WIDTH = 92
@@ -50,17 +53,5 @@ def render() -> str:
     return "\n".join(parts)
 
 
-def main() -> int:
-    """0 when the page was written or, with `--check`, is up to date."""
-    page = render()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(page, encoding="utf-8")
-        return 0
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == page:
-        return 0
-    print("docs/cli.md is stale: run `make docs` and commit it", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep(PAGE, render))

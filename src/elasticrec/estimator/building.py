@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from elasticrec.estimator.samples import collect
 from elasticrec.space.budget import PaperAccounting
 from elasticrec.space.composition import Menu
 from elasticrec.space.energy import energy_order
-from elasticrec.space.regroup import SpaceConfig, load_groups
+from elasticrec.space.regroup import SpaceConfig, load_groups, space_of
 
 if TYPE_CHECKING:
     from elasticrec.blocks.folder import ModelFolder
@@ -124,7 +124,7 @@ def build_estimator(
         folder.split(),
         folder.table(),
         load_groups(folder),
-        _space(folder),
+        space_of(folder),
     )
     asked = validation_questions(split, samples.n_users, np.random.default_rng(samples.seed))
     draws = draws_of(table, groups, space, samples)
@@ -199,12 +199,6 @@ def _fingerprint(
         "held_out": [budget.n_bytes for budget in draws.held_out],
         "seed": samples.seed,
     }
-
-
-def _space(folder: ModelFolder) -> SpaceConfig:
-    """The settings by which the folder's model was grouped."""
-    kept = folder.about.get("space", {})
-    return SpaceConfig(**{f.name: kept[f.name] for f in fields(SpaceConfig) if f.name in kept})
 
 
 def _saved(folder: ModelFolder, built: Built, samples: SamplesConfig) -> Built:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from elasticrec.search.problem import Found, Problem, Quality
 from elasticrec.space.budget import Accounting, Budget, PaperAccounting
 from elasticrec.space.composition import Composition, Menu
 from elasticrec.space.energy import energy_order
-from elasticrec.space.regroup import SpaceConfig, load_groups
+from elasticrec.space.regroup import load_groups, space_of
 
 ACCOUNTINGS = ("paper",)
 """Ways to count bytes: `paper` counts vectors only."""
@@ -101,10 +100,3 @@ class Searcher:
             "block_order": self.order.tolist(),
             **settings,
         }
-
-
-def space_of(folder: ModelFolder) -> SpaceConfig:
-    """The settings by which a folder's model was grouped; defaults where none were kept."""
-    kept = folder.about.get("space", {})
-    known = {each.name for each in fields(SpaceConfig)}
-    return SpaceConfig(**{name: value for name, value in kept.items() if name in known})

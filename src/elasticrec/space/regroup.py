@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
@@ -111,3 +111,10 @@ def load_groups(folder: ModelFolder) -> Groups:
     if groups.fingerprint() != folder.fingerprint("groups"):
         raise InputError(f"{folder.path('groups')} is not the file that model.json was written for")
     return groups
+
+
+def space_of(folder: ModelFolder) -> SpaceConfig:
+    """The settings by which a folder's model was grouped; defaults where none were kept."""
+    kept = folder.about.get("space", {})
+    known = {each.name for each in fields(SpaceConfig)}
+    return SpaceConfig(**{name: value for name, value in kept.items() if name in known})
