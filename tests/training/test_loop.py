@@ -82,25 +82,17 @@ def test_test_pairs_are_never_read(two_tastes):
     np.testing.assert_array_equal(blind.table.blocks, seeing.table.blocks)
 
 
-def test_rows_and_dense_steps_learn_alike(two_tastes):
-    """On CPU `mf` steps by rows; forcing dense steps changes only the moments of idle rows."""
-    from elasticrec.training import loop
-
-    config = replace(SMALL, batch_size=4096, negatives=200, epochs=3)  # touches every row
-    by_rows = train(two_tastes, config, device="cpu").table
-    dense = loop.Run
-
-    class Dense(dense):
-        def __init__(self, *args):
-            super().__init__(*args)
-            self.by_rows = ()
-
-    loop.Run = Dense
-    try:
-        whole = train(two_tastes, config, device="cpu").table
-    finally:
-        loop.Run = dense
+@pytest.mark.parametrize("aggregation", [False, True])
+def test_rows_and_whole_steps_learn_alike(two_tastes, aggregation, monkeypatch):
+    """Stepping whole tables instead of rows changes only the moments of idle rows."""
+    config = replace(SMALL, batch_size=4096, negatives=200, epochs=3, aggregation=aggregation)
+    tables = []
+    for share in (0, 1 << 40):  # always by rows; never
+        monkeypatch.setattr("elasticrec.training.optimizer._SHARE", share)
+        tables.append(train(two_tastes, config, device="cpu").table)
+    by_rows, whole = tables
     np.testing.assert_allclose(by_rows.blocks, whole.blocks, atol=2e-3)
+    np.testing.assert_allclose(by_rows.users, whole.users, atol=2e-3)
 
 
 def test_early_stopping_returns_the_best_look(two_tastes):

@@ -10,6 +10,8 @@ from torch import Tensor
 from elasticrec.data.triples import Batch
 
 Tables = dict[str, Tensor]
+Parts = dict[str, list[Tensor]]
+"""By table, one tensor for each use that a batch makes of it: row numbers, or the rows."""
 
 
 class Base(Protocol):
@@ -19,20 +21,28 @@ class Base(Protocol):
     tables: Tables
     """Trainable tensors by name: `items` (V, D), and `users` (U, D) where the base has them."""
     by_rows: tuple[str, ...]
-    """Tables of which a step touches few rows; `forward` may be given only those."""
+    """Tables of which a step needs some rows alone, each as it is."""
 
-    def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, D) vectors of the batch's users, and the item vectors its numbers point into.
+    def forward(
+        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) vectors of the batch's users, and the vectors of some items, part by part.
 
         Args:
-            tables: the trainable tensors; of those in `by_rows` perhaps only the touched rows, to
-                which `batch.own`, or the item numbers in `batch`, then refer.
+            tables: the trainable tensors, but for those in `by_rows`.
+            rows: of those in `by_rows`, the rows of the batch's users, or of `items`.
+            items: (n,) item numbers, part by part.
         """
         ...
 
     def final(self) -> tuple[Tensor | None, Tensor]:
         """(U, D) users, or None where histories make them, and (V, D) items."""
         ...
+
+
+def take(table: Tensor, parts: list[Tensor]) -> list[Tensor]:
+    """Rows (n, D) of a table by number (n,), part by part; by one look-up, so one gradient."""
+    return list(table.index_select(0, torch.cat(parts)).split([len(part) for part in parts]))
 
 
 def random_table(rows: int, dimensions: int, scale: float, generator: torch.Generator) -> Tensor:

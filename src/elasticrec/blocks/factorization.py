@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from elasticrec.blocks.bases import Tables
+from elasticrec.blocks.bases import Parts, Tables, take
 from elasticrec.blocks.history import Histories
 from elasticrec.data.triples import Batch
 
@@ -18,9 +18,12 @@ class Factorization:
     def __init__(self, users: Tensor, items: Tensor) -> None:
         self.tables: Tables = {"users": users, "items": items}
 
-    def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, D) vectors of the batch's users, and the items."""
-        return tables["users"].index_select(0, batch.own), tables["items"]
+    def forward(
+        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """The rows of the batch's users, and those of some items."""
+        del tables, batch, items  # only its rows matter
+        return rows["users"][0], rows["items"]
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items."""
@@ -41,11 +44,12 @@ class AggregatedFactorization:
         self.tables: Tables = {"users": users, "items": items}
         self.histories = histories
 
-    def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, D) own vectors plus normalised sums of the users' other items, and all items."""
-        items = tables["items"]
-        others = self.histories.others(items, batch)
-        return tables["users"].index_select(0, batch.own) + others, items
+    def forward(
+        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) own vectors plus normalised sums of the users' other items, and some items."""
+        others = self.histories.others(tables["items"], batch)
+        return rows["users"][0] + others, take(tables["items"], items)
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) own vectors plus normalised sums of all their items, and (V, D) items."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, normalize
 
-from elasticrec.blocks.bases import Tables
+from elasticrec.blocks.bases import Parts, Tables, take
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.triples import Batch
 
@@ -46,9 +46,12 @@ class History:
         self.tables: Tables = {"items": items}
         self.histories = histories
 
-    def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, D) normalised sums of the users' other items, and all items."""
-        return self.histories.others(tables["items"], batch), tables["items"]
+    def forward(
+        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) normalised sums of the users' other items, and some items."""
+        del rows
+        return self.histories.others(tables["items"], batch), take(tables["items"], items)
 
     def final(self) -> tuple[None, Tensor]:
         """No users, and (V, D) items."""

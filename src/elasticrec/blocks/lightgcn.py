@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Tables
+from elasticrec.blocks.bases import Parts, Tables, take
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.triples import Batch
 
@@ -75,12 +75,15 @@ class LightGCN:
         self.tables: Tables = {"users": users, "items": items}
         self.graph, self.layers, self.readout = graph, layers, readout
 
-    def forward(self, tables: Tables, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, D) propagated vectors of the batch's users, and all propagated items."""
-        users, items = _Propagate.apply(
+    def forward(
+        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) propagated vectors of the batch's users, and of some items."""
+        del rows
+        all_users, all_items = _Propagate.apply(
             tables["users"], tables["items"], self.graph, self.layers, self.readout
         )
-        return users.index_select(0, batch.users), items
+        return all_users.index_select(0, batch.users), take(all_items, items)
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items after propagation."""

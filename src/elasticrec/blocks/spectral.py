@@ -48,4 +48,5 @@ def spectral_tables(
         )
         users = torch.cat([users, pad[:n_users] * 0.01], dim=1)
         items = torch.cat([items, pad[n_users:] * 0.01], dim=1)
-    return users, items
+    # The singular vectors came column by column; training reads whole rows.
+    return users.contiguous(), items.contiguous()

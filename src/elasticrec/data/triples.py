@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,13 +24,6 @@ class Batch:
     """(n,) int64 shared by the whole batch, or (B, m) int64 of each example's own."""
     taken: Tensor | None = None
     """Where shared items are no negatives: b·n + k for item k of the pool that user b has."""
-    user_rows: Tensor | None = None
-    """(B,) rows of the users in a part of the user table; None where the table is whole."""
-
-    @property
-    def own(self) -> Tensor:
-        """(B,) where to find the users' own vectors."""
-        return self.users if self.user_rows is None else self.user_rows
 
 
 class TripleSampler:
@@ -80,8 +74,9 @@ class TripleSampler:
         shuffle = torch.Generator(device=device).manual_seed(seed * 1_000_003 + epoch)
         order = torch.randperm(self.n_pairs, generator=shuffle, device=device)
         for start in range(skip * self.batch_size, self.n_pairs, self.batch_size):
-            rows = order[start : start + self.batch_size]
-            users, seen = self.users[rows].long(), self.items[rows].long()
+            rows = _ascending(order[start : start + self.batch_size])
+            users = self.users.index_select(0, rows).long()
+            seen = self.items.index_select(0, rows).long()
             if self.shared:
                 pool = torch.randperm(self.n_items, generator=generator, device=device)
                 pool = pool[: self.unseen]
@@ -108,20 +103,27 @@ class TripleSampler:
         everything then keeps a taken one rather than stopping the world.
         """
         shape = (len(users), self.unseen)
-        base = users[:, None] * self.n_items
-        unseen = torch.randint(self.n_items, shape, generator=generator, device=users.device)
-        taken = self._taken(base + unseen)
+        device = users.device
+        unseen = torch.randint(self.n_items, shape, generator=generator, device=device).view(-1)
+        first = (users * self.n_items).repeat_interleave(self.unseen)
+        wrong = self._taken(first + unseen).nonzero().squeeze(1)
         for _ in range(16):
-            if not taken.any():
+            if not len(wrong):
                 break
-            again = torch.randint(
-                self.n_items, (int(taken.sum()),), generator=generator, device=users.device
-            )
-            unseen[taken] = again
-            taken = self._taken(base + unseen)
-        return unseen
+            again = torch.randint(self.n_items, wrong.shape, generator=generator, device=device)
+            unseen.index_copy_(0, wrong, again)
+            wrong = wrong[self._taken(first.index_select(0, wrong) + again)]
+        return unseen.view(shape)
 
     def _taken(self, keys: Tensor) -> Tensor:
         """Which (user, item) keys are train pairs."""
         at = torch.searchsorted(self.keys, keys).clamp(max=self.n_pairs - 1)
-        return self.keys[at] == keys
+        return self.keys.index_select(0, at) == keys
+
+
+def _ascending(rows: Tensor) -> Tensor:
+    """The pairs of a batch, on a CPU by rising number, so that users and what they took lie close.
+
+    numpy sorts ten times as fast as torch there; on a GPU the order does not matter.
+    """
+    return rows if rows.is_cuda else torch.from_numpy(np.sort(rows.numpy()))

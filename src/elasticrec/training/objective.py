@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, softplus
 
-from elasticrec.blocks.bases import Tables
-from elasticrec.blocks.losses import bpr, diversity, softmax
-from elasticrec.data.triples import Batch
+from elasticrec.blocks.bases import Parts, Tables
+from elasticrec.blocks.losses import diversity, log_sum_exp, softmax
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.optimizer import Touched
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors that one batch is about."""
+
+    users: Tensor
+    """(B, D)."""
+    seen: Tensor
+    """(B, D) of the items they took."""
+    unseen: Tensor
+    """(n, D) shared by the batch, or (B, m, D) of each example's own."""
+    near: Tensor | None = None
+    """(B, D) of an item that co-occurs with each seen one, whatever it is where there is none."""
 
 
 class Objective:
@@ -22,55 +37,51 @@ class Objective:
         self.log_share = math.log(n_items / min(config.negatives, n_items))
 
     def __call__(
-        self, users: Tensor, items: Tensor, batch: Batch, near: Tensor | None, mask: Tensor | None
+        self, vectors: Vectors, taken: Tensor | None, has_near: Tensor | None, mask: Tensor | None
     ) -> Tensor:
         """The loss without L2.
 
         Args:
-            users: (B, D) the batch's users.
-            items: item vectors that `batch` and `near` point into.
-            near: (B,) an item that co-occurs with each seen one, -1 where there is none.
+            taken: where shared items are no negatives, as in `Batch`.
+            has_near: (B,) whether an item co-occurs with the seen one.
             mask: (D,) ones and zeros of an elastic mask, or None.
         """
         config = self.config
-        seen = items.index_select(0, batch.seen)
-        unseen = items.index_select(0, batch.unseen.reshape(-1)).view(*batch.unseen.shape, -1)
-        soft = None if near is None else items.index_select(0, near.clamp(min=0))
-        loss = torch.zeros((), device=users.device)
-        for kept, weight in ((None, 1.0), (mask, config.elastic)):
-            if kept is None and weight != 1.0:
-                continue
-            u, i, j = (self._fold(x, kept) for x in (users, seen, unseen))
-            if config.loss == "bpr":
-                others = (j @ u[:, :, None]).squeeze(2)  # (B, m)
-                loss = loss + weight * bpr((u * i).sum(dim=1), others.amax(dim=1))
-                continue
-            c = None if soft is None else self._fold(soft, kept)
-            loss = loss + weight * self._softmax(u, i, j, c, batch.taken, near)
+        loss = self._loss(vectors, taken, has_near, None)
+        if mask is not None:
+            loss = loss + config.elastic * self._loss(vectors, taken, has_near, mask)
         if config.diversity:
-            blocks = torch.cat([seen, unseen.reshape(-1, seen.shape[1])])
+            blocks = torch.cat([vectors.seen, vectors.unseen.flatten(0, -2)])
             blocks = blocks.view(len(blocks), config.n_blocks, config.block_size)
             loss = loss - config.diversity * diversity(blocks, config.diversity_form)
         return loss
 
+    def _loss(
+        self, vectors: Vectors, taken: Tensor | None, has_near: Tensor | None, mask: Tensor | None
+    ) -> Tensor:
+        """The recommendation loss on the blocks that the mask keeps."""
+        u, i, j = (self._fold(x, mask) for x in (vectors.users, vectors.seen, vectors.unseen))
+        if self.config.loss == "bpr":
+            gaps = (u[:, None, :] * (j - i[:, None, :])).sum(dim=2)  # (B, m)
+            return softplus(gaps.amax(dim=1)).mean()
+        c = None if vectors.near is None else self._fold(vectors.near, mask)
+        return self._softmax(u, i, j, c, taken, has_near)
+
     def _softmax(
         self, u: Tensor, i: Tensor, j: Tensor, c: Tensor | None,
-        taken: Tensor | None, near: Tensor | None,
+        taken: Tensor | None, has_near: Tensor | None,
     ) -> Tensor:  # fmt: skip
         """Softmax on cosines of users u and seen i against the pool j, and softly of c."""
         u = normalize(u, dim=1) / self.config.temperature
         i, j = normalize(i, dim=1), normalize(j, dim=1)
-        logits = u @ j.T  # (B, n)
-        if taken is not None:
-            logits.view(-1).index_fill_(0, taken, -torch.inf)
-        log_others = torch.logsumexp(logits, dim=1)
+        log_others = log_sum_exp(u, j, taken)
         if self.config.correction:
             log_others = log_others + self.log_share
         loss = softmax((u * i).sum(dim=1), log_others).mean()
-        if c is None or near is None:
+        if c is None or has_near is None:
             return loss
         soft = softmax((u * normalize(c, dim=1)).sum(dim=1), log_others)
-        return loss + self.config.cooccurrence * torch.where(near >= 0, soft, 0.0).mean()
+        return loss + self.config.cooccurrence * torch.where(has_near, soft, 0.0).mean()
 
     def _fold(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
         """Vectors as they are scored: masked, and summed over blocks where the score is tiled."""
@@ -82,13 +93,24 @@ class Objective:
         return vectors
 
 
-def l2_penalty(tables: Tables, batch: Batch, weight: float) -> Tensor:
-    """Half the squared norms of the batch's trainable rows, per pair (LightGCN's usual L2)."""
-    items = torch.cat([batch.seen, batch.unseen.reshape(-1)])
-    rows = [tables["items"].index_select(0, items)]
-    if "users" in tables:
-        rows.append(tables["users"].index_select(0, batch.own))
-    return weight / 2 * sum((r.square().sum() for r in rows), torch.zeros(())) / len(batch.seen)
+def add_l2(
+    weight: float, tables: Tables, grads: Tables, numbers: Parts, rows: Parts,
+    touched: dict[str, Touched],
+) -> None:  # fmt: skip
+    """Add to gradients that of half the squared norms of a batch's trainable rows.
+
+    Args:
+        weight: of a row, each time that the batch uses it.
+        tables: whole tables, to whose gradients `grads` it is added at the rows `numbers`.
+        rows: rows of the other tables, part by part, to whose gradients in `touched` it is added.
+    """
+    for name, table in tables.items():
+        for at in numbers[name]:
+            grads[name].index_add_(0, at, table.index_select(0, at).mul_(weight))
+    for name, parts in rows.items():
+        for place in range(len(numbers[name])):
+            at, grad = touched[name][place]
+            touched[name][place] = at, torch.add(grad, parts[place], alpha=weight)
 
 
 def draw_mask(config: TrainConfig, generator: torch.Generator) -> Tensor:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Base, Tables
+from elasticrec.blocks.bases import Base, Parts, Tables
 from elasticrec.blocks.cooccurrence import Cooccurrence
 from elasticrec.blocks.table import BlockTable
 from elasticrec.data.splitting import Split
 from elasticrec.data.triples import Batch, TripleSampler
 from elasticrec.training.checkpoint import Progress, generator_state
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.objective import Objective, draw_mask, l2_penalty
+from elasticrec.training.objective import Objective, Vectors, add_l2, draw_mask
 from elasticrec.training.optimizer import RowAdam
 from elasticrec.training.setup import make_table
 from elasticrec.training.validation import Validation
@@ -46,7 +45,6 @@ class Run:
         self.near: Tensor | None = None
         if config.cooccurrence and cooccurrence is not None:
             self.near = torch.from_numpy(cooccurrence.items.astype(np.int64)).to(where)
-        self.by_rows = base.by_rows if where.type == "cpu" else ()
         self.best: Tables = {name: table.clone() for name, table in base.tables.items()}
         self.progress = Progress()
         self.loss_sum, self.loss_count = torch.zeros((), device=where), 0
@@ -54,30 +52,41 @@ class Run:
 
     def step(self, batch: Batch, rate: float) -> None:
         """One step of Adam on one batch."""
-        config = self.config
         near = None if self.near is None else self._draw_near(batch.seen)
-        mask = draw_mask(config, self.generator) if config.elastic else None
-        rows: dict[str, Tensor | None] = {}
-        if "users" in self.by_rows:
-            rows["users"], at = torch.unique(batch.users, return_inverse=True)
-            batch = replace(batch, user_rows=at)
-        if "items" in self.by_rows:
-            batch, near, rows["items"] = _touched_items(batch, near)
-        leaves = {}
-        for name, table in self.base.tables.items():
-            at = rows.get(name)
-            leaves[name] = (
-                (table if at is None else table.index_select(0, at)).detach().requires_grad_()
-            )
-        users, items = self.base.forward(leaves, batch)
-        loss = self.objective(users, items, batch, near, mask)
-        if config.l2:
-            loss = loss + l2_penalty(leaves, batch, config.l2)
-        grads = torch.autograd.grad(loss, list(leaves.values()))
+        mask = draw_mask(self.config, self.generator) if self.config.elastic else None
+        items = [batch.seen, batch.unseen.reshape(-1)]
+        if near is not None:
+            items.append(near.clamp(min=0))
+        numbers = {"users": [batch.users], "items": items}
+        tables, rows = self._leaves(numbers)
+        users, vectors = self.base.forward(tables, rows, batch, items)
+        loss = self.objective(
+            Vectors(users, vectors[0], vectors[1].view(*batch.unseen.shape, -1), *vectors[2:]),
+            batch.taken,
+            None if near is None else near >= 0,
+            mask,
+        )
+        leaves = [*tables.values(), *(leaf for parts in rows.values() for leaf in parts)]
+        found = iter(torch.autograd.grad(loss, leaves))
+        grads = {name: next(found) for name in tables}
+        touched = {name: [(at, next(found)) for at in numbers[name]] for name in rows}
         with torch.no_grad():
-            self.optimizer.step(dict(zip(leaves, grads, strict=True)), rows, rate)
-            self.loss_sum += loss.detach()
+            if self.config.l2:
+                numbers["items"] = items[:2]  # what was drawn to be near is spared
+                add_l2(self.config.l2 / len(batch.users), tables, grads, numbers, rows, touched)
+            self.optimizer.step(grads, touched, rate)
+            self.loss_sum += loss
         self.loss_count += 1
+
+    def _leaves(self, numbers: Parts) -> tuple[Tables, Parts]:
+        """What gradients are asked for: whole tables, and rows of those that are used by rows."""
+        tables, rows = {}, {}
+        for name, table in self.base.tables.items():
+            if name in self.base.by_rows:
+                rows[name] = [table.index_select(0, at).requires_grad_() for at in numbers[name]]
+            else:
+                tables[name] = table.detach().requires_grad_()
+        return tables, rows
 
     def mean_loss(self) -> float:
         """Mean loss since the last look, read from the device only now and then."""
@@ -125,7 +134,8 @@ class Run:
         column = torch.randint(
             self.near.shape[1], seen.shape, generator=self.generator, device=seen.device
         )
-        return self.near[seen, column]
+        k = self.near.shape[1]
+        return self.near.view(-1).index_select(0, seen * k + column)
 
     def tensors(self) -> Tables:
         """Every tensor of the state, for a checkpoint."""
@@ -147,14 +157,3 @@ class Run:
         self.loss_sum.fill_(float(tensors["loss"][0]))
         self.loss_count = int(tensors["loss"][1])
         self.progress = progress
-
-
-def _touched_items(batch: Batch, near: Tensor | None) -> tuple[Batch, Tensor | None, Tensor]:
-    """The batch with items renumbered to the rows it touches, and those rows."""
-    parts = [batch.seen, batch.unseen.reshape(-1)]
-    if near is not None:
-        parts.append(near.clamp(min=0))
-    items, at = torch.unique(torch.cat(parts), return_inverse=True)
-    seen, unseen, *rest = torch.split(at, [len(part) for part in parts])
-    local = replace(batch, seen=seen, unseen=unseen.view(batch.unseen.shape))
-    return local, None if near is None else torch.where(near >= 0, rest[0], -1), items
