@@ -55,6 +55,13 @@ def test_a_folder_gets_its_estimator(tmp_path, planted, space, score):
     assert len((folder.root / LEDGER).read_bytes().splitlines()) == 69
 
 
+def test_nothing_needs_to_be_held_out(tmp_path, planted):
+    folder = make_folder(tmp_path / "model", planted, OURS)
+    built = build_estimator(folder, replace(SAMPLES, n_held_out=0), FITTING, device="cpu")
+    assert built.within == {}
+    assert len((folder.root / LEDGER).read_bytes().splitlines()) == 61
+
+
 @pytest.mark.parametrize("base", ["mf", "history"])
 def test_measurements_are_those_of_the_validation_users(tmp_path, planted, base):
     folder = make_folder(tmp_path / "model", planted, OURS, base)

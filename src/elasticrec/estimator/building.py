@@ -140,7 +140,8 @@ def build_estimator(
         threads=workers,
     )
     numbers = [range(samples.n_samples)]
-    numbers += [draws.held_out_numbers(b, samples.n_held_out) for b in range(len(draws.held_out))]
+    budgets = draws.held_out if samples.n_held_out else ()
+    numbers += [draws.held_out_numbers(b, samples.n_held_out) for b in range(len(budgets))]
     total = sum(map(len, numbers))
     started = time.perf_counter()
     with Ledger(folder.root / LEDGER, _fingerprint(folder, asked, draws, samples)) as ledger:
@@ -155,7 +156,7 @@ def build_estimator(
         measured = [ledger.samples(some) for some in numbers]
     measuring = time.perf_counter() - started
     fitted = fit(measured[0], fitting, device=where)
-    held_out = {str(b): s for b, s in zip(draws.held_out, measured[1:], strict=True) if len(s)}
+    held_out = {str(b): s for b, s in zip(budgets, measured[1:], strict=True)}
     within = within_budgets(fitted.estimator, held_out)
     built = Built(fitted, within, measuring, time.perf_counter() - started - measuring)
     return _saved(folder, built, samples)
