@@ -67,13 +67,12 @@ PRESETS = {
         )
     ),
     "demo": Preset(
-        # Short: about a minute of training on two cores for the embedded sample.
+        # The default cut short: about a minute of training on two cores for the embedded sample.
         TrainConfig(
             aggregation=True,
-            init_scale=0.3,
             epochs=5,
             batch_size=8192,
-            learning_rate=3e-3,
+            learning_rate=4e-3,
             negatives=512,
             temperature=0.07,
             cooccurrence=0.3,
@@ -81,7 +80,10 @@ PRESETS = {
             patience=0,
             validation_users=3000,
         ),
-        samples=SamplesConfig(n_samples=2_000, metric="recall@50"),
+        # Few compositions on many users: what a search gains on 1,000 does not last on others.
+        samples=SamplesConfig(n_samples=2_000, n_users=10_000, metric="recall@50"),
+        estimator=EstimatorConfig(widths=(32,), learning_rates=(0.01,), l2s=(1e-4,)),
+        search=SearchConfig(rounds=250, children=10, refine=10),
     ),
     "paper-amazon-book": Preset(
         _PAPER,

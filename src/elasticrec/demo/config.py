@@ -13,9 +13,6 @@ from elasticrec.space.budget import Budget, PaperAccounting
 from elasticrec.space.groups import even_sizes
 from elasticrec.space.ladder import Ladder
 
-MUCH = 40
-"""Known items of a person about whom a list can tell something."""
-
 
 @dataclass(frozen=True)
 class DemoConfig:
@@ -28,7 +25,7 @@ class DemoConfig:
     budgets: tuple[Budget, ...] = ()
     """What to fit the model to; by default three sizes between the smallest and the full one."""
     person: str | None = None
-    """The id of the user to recommend to; by default the first with 40 known items."""
+    """The id of the user to recommend to; by default `Versions.first_telling` chooses."""
     k: int = 10
     """How many items to recommend to her."""
     seed: int = 0
@@ -65,12 +62,10 @@ class DemoConfig:
             ladder.allowance(budget)
         return tuple(sorted(set(self.budgets))) or spread_budgets(ladder)
 
-    def person_of(self, split: Split) -> int:
-        """The number of the user to recommend to; an unknown id is refused."""
-        known = split.train.per_user + split.validation.per_user
+    def person_of(self, split: Split) -> int | None:
+        """The number of the user to recommend to, None where none is named; refused if unknown."""
         if self.person is None:
-            much = known >= MUCH
-            return int(much.argmax() if much.any() else known.argmax())
+            return None
         number = int(split.user_ids.numbers([self.person])[0])
         if number < 0:
             some = ", ".join(repr(value) for value in split.user_ids.values[:3].tolist())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.data.errors import InputError
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.data.split import Split
+from elasticrec.data.split import UNREADABLE, Split
 from elasticrec.estimator.building import LEDGER, build_estimator
 from elasticrec.estimator.model import Estimator
 from elasticrec.report.story import Stage
@@ -77,6 +77,8 @@ def trained(place: DemoFolder, split: Split, config: DemoConfig, narrator: Narra
 
 def _found_model(root: Path, split: Split, config: DemoConfig) -> ModelFolder | None:
     """The model folder, if it holds a whole model of this split and these settings."""
+    from safetensors import SafetensorError
+
     settings = config.settings
     wanted = {"train": settings.train, "space": settings.space}
     try:
@@ -85,8 +87,8 @@ def _found_model(root: Path, split: Split, config: DemoConfig) -> ModelFolder | 
             return None
         groups = load_groups(folder)
         folder.table()
-        same = split.renumbered(groups.order).fingerprint() == folder.fingerprint("split")
-    except InputError:
+        same = split.renumbered(groups.order).fingerprint() == folder.split().fingerprint()
+    except (*UNREADABLE, SafetensorError):  # damaged or cut off: as good as missing
         return None
     return folder if same else None
 

@@ -75,7 +75,9 @@ def tell(place: DemoFolder, config: DemoConfig, narrator: Narrator) -> Story:
     return story
 
 
-def _key(folder: ModelFolder, config: DemoConfig, budgets: tuple[Budget, ...], person: int) -> str:
+def _key(
+    folder: ModelFolder, config: DemoConfig, budgets: tuple[Budget, ...], person: int | None
+) -> str:
     """A hash of all that the rest of the story depends on."""
     chosen = config.settings
     depends = (
@@ -110,13 +112,15 @@ class _Telling:
         self.versions = Versions(self.model, searcher, metrics)
         self.whole = Composition.full(searcher.groups.n_groups, self.model.table.n_blocks)
 
-    def story(self, estimator: Estimator, budgets: tuple[Budget, ...], person: int) -> Story:
+    def story(self, estimator: Estimator, budgets: tuple[Budget, ...], person: int | None) -> Story:
         """All of it."""
         answers = self._answers(budgets)
         self._measure(answers)
         self.narrator.step("Recommend", "lists for one person, at every budget")
         started = time.perf_counter()
         k, split, groups = self.config.k, self.model.split, self.searcher.groups
+        if person is None:
+            person = self.versions.first_telling(self.whole, k)
         fits = tuple(self._fit(answer, person) for answer in answers)
         full_listed = self.versions.listed(self.whole, person, k)
         self._done("recommend", f"{k} items at each of {len(fits)} budgets", started)

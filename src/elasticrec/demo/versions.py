@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from elasticrec.space.composition import Composition
 
 
+MUCH = 40
+"""Known items of a user whose lists can tell something."""
+HITS = 2
+"""Hidden items that her full list should name."""
+TRIED = 100
+"""Users looked at before settling for one with fewer."""
+
+
 class Versions:
     """A model of a searcher under any composition; each is evaluated once."""
 
@@ -69,6 +77,21 @@ class Versions:
             Listed(each.title or str(each.id), each.id in wanted)
             for each in before.recommend(split.user_ids.of_number(person), k=k)
         )
+
+    def first_telling(self, whole: Composition, k: int) -> int:
+        """The first user with 40 known items, two hidden ones of whom stand in her full list.
+
+        She illustrates; nothing is measured by her. Where there is none, the one with the most.
+        """
+        split = self.model.split
+        known = split.train.per_user + split.validation.per_user
+        users = np.flatnonzero((known >= min(MUCH, known.max())) & (split.test.per_user > 0))
+        hits = np.zeros(len(users), dtype=np.int64)
+        for place, user in enumerate(users[:TRIED].tolist()):
+            hits[place] = sum(each.wanted for each in self.listed(whole, user, k))
+            if hits[place] >= HITS:
+                break
+        return int(users[hits.argmax()]) if len(users) else int(known.argmax())
 
     def person(self, number: int) -> Person:
         """Who a user is: her id, what is known of her, and how much was hidden."""

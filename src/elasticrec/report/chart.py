@@ -10,16 +10,16 @@ from elasticrec.report.story import Measured, Story, size_text
 
 WIDTH, HEIGHT = 460, 330
 """Of the drawing, in its own units; small, so that its letters stay legible on a phone."""
-LEFT, RIGHT, TOP, BOTTOM = 46, 16, 18, 44
+LEFT, RIGHT, TOP, BOTTOM = 46, 16, 22, 44
 """Room for the axes."""
 STYLES = {
-    "searched": "searched",
-    "uniform": "uniform",
-    "best-of-random": "random",
-    "greedy": "greedy",
-    "greedy-measured": "measured",
+    "searched": ("searched", "evolutionary search by estimates"),
+    "uniform": ("uniform", "all groups alike"),
+    "best-of-random": ("random", "the best estimate of as many random tries"),
+    "greedy": ("greedy", "always the most estimated gain per byte"),
+    "greedy-measured": ("measured", "always the most measured gain per byte"),
 }
-"""The CSS class of each method, in the order in which they are drawn, the last on top."""
+"""The CSS class of each method and what it does; the first is drawn on top."""
 
 
 def size_quality_chart(story: Story) -> str:
@@ -27,7 +27,7 @@ def size_quality_chart(story: Story) -> str:
     chart = _Chart(story)
     lines = [
         chart.line(method, style)
-        for method, style in reversed(STYLES.items())
+        for method, (style, _) in reversed(STYLES.items())
         if method in chart.methods
     ]
     label = f"Share of the full model's {story.metric} kept at each size, by method"
@@ -40,13 +40,13 @@ def size_quality_chart(story: Story) -> str:
 
 
 def legend(story: Story) -> str:
-    """The methods with their marks, as HTML."""
+    """The methods with their marks and what they do, as HTML."""
     drawn = [way.method for way in story.fits[0].ways] if story.fits else []
     items = (
         f'<li><svg viewBox="0 0 26 12" class="key {style}" aria-hidden="true">'
         f'<path class="way" d="M1 6H25"/><circle class="dot" cx="13" cy="6" r="4"/></svg>'
-        f"{escape(method)}</li>"
-        for method, style in STYLES.items()
+        f"<span><b>{escape(method)}</b> {escape(about)}</span></li>"
+        for method, (style, about) in STYLES.items()
         if method in drawn
     )
     return f'<ul class="legend">{"".join(items)}</ul>'
@@ -84,6 +84,8 @@ class _Chart:
         """One method: a line through its budgets, a dot with its numbers at each."""
         places = [(self.x(w.n_bytes), self.y(self.story.share(w)), w) for w in self.ways[method]]
         path = " L".join(f"{x} {y}" for x, y, _ in places)
+        if method == "searched":  # where everything fits, it keeps everything
+            path += f" L{self.x(self.story.full.n_bytes)} {self.y(1.0)}"
         radius = 5 if method == "searched" else 3.5
         dots = (
             f'<circle class="dot" cx="{x}" cy="{y}" r="{radius}">'
@@ -99,7 +101,7 @@ class _Chart:
         return (
             f'<g class="full"><circle class="dot" cx="{x}" cy="{y}" r="5">'
             f"<title>{escape(_told(self.story, full))}</title></circle>"
-            f'<text x="{x}" y="{y + 18}" text-anchor="end">full model</text></g>'
+            f'<text x="{x}" y="{y - 11}" text-anchor="end">full model</text></g>'
         )
 
     def axes(self) -> Iterable[str]:
@@ -122,7 +124,7 @@ class _Chart:
         middle = (LEFT + right) / 2
         yield (
             f'<text class="name" x="{middle}" y="{HEIGHT - 7}" text-anchor="middle">'
-            "size of what is shipped (each step doubles)</text>"
+            "size of what is shipped, on a logarithmic scale</text>"
         )
 
 

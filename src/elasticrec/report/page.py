@@ -52,7 +52,7 @@ def _heading(story: Story) -> str:
         (f"{story.n_interactions:,}", "interactions"),
         (size_text(full.n_bytes), "the full model"),
         *(
-            (f"{story.share(fit.searched):.0%}", f"of its quality in {fit.budget}")
+            (f"{story.share(fit.searched):.0%}", f"of its quality in {_unbroken(fit.budget)}")
             for fit in story.fits
         ),
     ]
@@ -73,7 +73,7 @@ def _sizes(story: Story) -> str:
     """The picture and the table of sizes and qualities."""
     n = len(story.fits[0].ways) - 1
     metrics = list(dict.fromkeys([story.metric, "recall@20"]))
-    heads = ["method", "size", *metrics, "of full", "coverage", "found in"]
+    heads = ["method", "of full", *metrics, "size", "coverage", "found in"]
     row = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     groups = "".join(
         f'<tbody><tr><th scope="rowgroup" colspan="{len(heads)}">{escape(fit.budget)}</th></tr>'
@@ -87,10 +87,10 @@ def _sizes(story: Story) -> str:
         f"<p>Each size was filled by the search and by {n} controls. All were then measured alike: "
         "every item that a user does not have was ranked, for everyone, and compared with items "
         "that had been hidden from every earlier step.</p>"
-        f'<div class="columns two"><figure class="card">{size_quality_chart(story)}{legend(story)}'
-        f"<figcaption>Share of the full model’s {escape(story.metric)} on test.</figcaption>"
-        f'</figure><div class="card scroll"><table><thead><tr>{row}</tr></thead>{groups}{full}'
-        "</table></div></div></section>"
+        f'<figure class="card picture">{size_quality_chart(story)}<div><h3>Share of the full '
+        f"model’s {escape(story.metric)}</h3>{legend(story)}</div></figure>"
+        f'<div class="card scroll"><table><thead><tr>{row}</tr></thead>{groups}{full}'
+        "</table></div></section>"
     )
 
 
@@ -98,9 +98,9 @@ def _row(story: Story, way: Measured, metrics: list[str], *, own: bool = False) 
     """One line of the table."""
     time = "" if way.estimate is None else _duration(way.seconds)
     name = "full model" if way.method == "full" else way.method
-    cells = [escape(name), size_text(way.n_bytes)]
+    cells = [escape(name), f"{story.share(way):.1%}"]
     cells += [f"{way.metrics[metric]:.4f}" for metric in metrics]
-    cells += [f"{story.share(way):.1%}", f"{way.coverage:.1%}", time]
+    cells += [size_text(way.n_bytes), f"{way.coverage:.1%}", time]
     kind = ' class="own"' if own else ""
     return f"<tr{kind}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
@@ -144,7 +144,7 @@ def _lists(story: Story) -> str:
     lists.append(_list(f"full, {size_text(story.full.n_bytes)}", story.full_listed, whole))
     return (
         f"<section><h2>For reader {escape(str(person.id))}</h2>"
-        f"<p>The model knows {len(person.known)} items of this reader:</p>"
+        f"<p>An example, not a measure. The model knows {len(person.known)} items:</p>"
         f'<ul class="chips">{chips}</ul>'
         f"<p>{person.n_wanted} more had been hidden. Where a list names one of them, it is marked "
         "✓. “New here” is what the full model’s list does not have.</p>"
@@ -192,7 +192,8 @@ def _way(story: Story) -> str:
 
 def _footer(story: Story) -> str:
     credit = CREDIT.get(story.dataset, "")
-    return f"<footer>{credit} Model {story.model_id[:16]}, elasticrec {escape(story.version)}.</footer>"
+    made_by = f"Model {story.model_id[:16]}, elasticrec {escape(story.version)}."
+    return f"<footer>{credit} {made_by}</footer>"
 
 
 def _duration(seconds: float) -> str:
@@ -202,7 +203,12 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
+def _unbroken(text: str) -> str:
+    """The text with spaces at which no line ends."""
+    return text.replace(" ", "\u00a0")
+
+
 def _listing(names: Iterable[str]) -> str:
     """`a, b and c`."""
-    *first, last = map(escape, names)
+    *first, last = (escape(_unbroken(name)) for name in names)
     return f"{', '.join(first)} and {last}" if first else last

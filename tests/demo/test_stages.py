@@ -1,0 +1,170 @@
+"""Stages take up what fits, and make anew what does not."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from elasticrec.data.errors import InputError
+from elasticrec.demo.config import DemoConfig
+from elasticrec.demo.folder import DemoFolder
+from elasticrec.demo.stages import estimated, prepared, trained
+from elasticrec.demo.versions import Versions
+from elasticrec.estimator.building import LEDGER
+from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.model import Model
+from elasticrec.presets import PRESETS, Preset
+from elasticrec.search.searcher import Searcher
+from elasticrec.space.composition import Composition
+from elasticrec.space.regroup import SpaceConfig
+from elasticrec.training.config import TrainConfig
+from elasticrec.training.loop import InterruptedTraining
+
+TINY = Preset(
+    TrainConfig(n_blocks=4, epochs=1, batch_size=512, negatives=64, evaluate_every=1),
+    SpaceConfig(n_groups=5),
+    SamplesConfig(n_samples=40, n_users=50, metric="recall@20", n_held_out=0),
+    EstimatorConfig(widths=(8,), learning_rates=(0.01,), l2s=(0.0,), steps=20, max_rounds=1),
+)
+
+
+class Listener:
+    """A narrator that keeps what it is told, and asks a training to stop after some steps."""
+
+    def __init__(self, stop_after=None):
+        self.said, self.trained, self.counts = [], 0, []
+        self.stop_after = stop_after
+
+    def step(self, title, about):
+        self.said.append(title)
+
+    def say(self, text):
+        self.said.append(text)
+
+    @contextmanager
+    def training(self, config):
+        def report(step):
+            self.trained += 1
+
+        yield report
+
+    @contextmanager
+    def counting(self, noun):
+        yield lambda finished, total: self.counts.append(finished)
+
+    @contextmanager
+    def interruptible(self):
+        yield lambda: self.stop_after is not None and self.trained >= self.stop_after
+
+
+@pytest.fixture
+def config(planted, tmp_path, monkeypatch):
+    monkeypatch.setitem(PRESETS, "tiny", TINY)
+    planted.save(tmp_path / "planted.npz")
+    return DemoConfig(str(tmp_path / "planted.npz"), "tiny", device="cpu")
+
+
+@pytest.fixture
+def place(tmp_path):
+    return DemoFolder.create(tmp_path / "demo")
+
+
+def retuned(monkeypatch, **changes):
+    """The tiny preset with other settings of its stages."""
+    stages = {stage: replace(getattr(TINY, stage), **fields) for stage, fields in changes.items()}
+    monkeypatch.setitem(PRESETS, "tiny", replace(TINY, **stages))
+
+
+def test_a_model_is_trained_once_and_again_for_other_settings(place, config, monkeypatch):
+    split = prepared(place, config)
+    first, second, third = Listener(), Listener(), Listener()
+    folder = trained(place, split, config, first)
+    again = trained(place, split, config, second)
+    assert (first.trained > 0, second.trained) == (True, 0)
+    assert again.model_id == folder.model_id
+    retuned(monkeypatch, train={"temperature": 0.2})
+    other = trained(place, split, config, third)
+    assert third.trained == first.trained
+    assert other.model_id != folder.model_id
+
+
+def test_a_checkpoint_goes_on_or_is_removed_where_it_does_not_fit(place, config, monkeypatch):
+    split = prepared(place, config)
+    with pytest.raises(InterruptedTraining):
+        trained(place, split, config, Listener(stop_after=3))
+    checkpoint = place.model / "checkpoint.safetensors"
+    kept = checkpoint.read_bytes()
+    going_on = Listener()
+    trained(place, split, config, going_on)
+    whole = Listener()
+    place.clear()
+    trained(place, split, config, whole)
+    assert going_on.trained == whole.trained - 3
+    for odd in (kept, b"torn"):
+        place.clear()
+        place.model.mkdir()
+        checkpoint.write_bytes(odd)
+        retuned(monkeypatch, train={"seed": 0, "temperature": 0.3})
+        anew = Listener()
+        trained(place, split, config, anew)
+        assert anew.trained == whole.trained
+
+
+@pytest.mark.parametrize("part", ["groups", "table", "split"])
+@pytest.mark.parametrize("content", [b"", b"not what it was"])
+def test_a_model_whose_file_was_damaged_is_trained_again(place, config, part, content):
+    split = prepared(place, config)
+    folder = trained(place, split, config, Listener())
+    folder.path(part).write_bytes(content)
+    again = Listener()
+    trained(place, split, config, again)
+    assert again.trained > 0
+
+
+def test_measurements_are_taken_up_unless_they_are_of_other_things(place, config, monkeypatch):
+    folder = trained(place, prepared(place, config), config, Listener())
+    estimator = estimated(folder, config, Listener())
+    again = Listener()
+    assert estimated(folder, config, again).fingerprint() == estimator.fingerprint()
+    assert again.counts == []
+    retuned(monkeypatch, samples={"n_samples": 60})
+    more = Listener()
+    estimated(folder, config, more)
+    assert (more.counts[0], sum(more.counts)) == (40, 60)  # the first 40 were there
+    retuned(monkeypatch, samples={"metric": "recall@10"})
+    other = Listener()
+    assert estimated(folder, config, other).about["metric"] == "recall@10"
+    assert (other.counts[0], sum(other.counts)) == (0, 40)
+    assert len((folder.root / LEDGER).read_text().splitlines()) == 41
+
+
+def test_a_full_version_is_the_model_itself(place, config):
+    folder = trained(place, prepared(place, config), config, Listener())
+    estimated(folder, config, Listener())
+    model, searcher = Model.load(folder.root), Searcher(folder)
+    versions = Versions(model, searcher, ["recall@20"])
+    whole = Composition.full(5, 4)
+    versions.evaluate(whole, "cpu")
+    way = versions.measured("full", whole)
+    assert (way.n_bytes, way.n_blocks) == (4 * 32 * 201, 20)
+    person = versions.first_telling(whole, 10)
+    listed = versions.listed(whole, person, 10)
+    hidden = {str(i) for i in model.split.item_ids.take(model.split.test.of(person)).values}
+    assert [each.wanted for each in listed] == [each.title in hidden for each in listed]
+    known = versions.person(person).known
+    assert not {each.title for each in listed} & set(known)
+    assert len(known) + len(hidden) == sum(
+        len(part.of(person))
+        for part in (model.split.train, model.split.validation, model.split.test)
+    )
+
+
+def test_only_a_demos_own_folder_is_ever_cleared(tmp_path):
+    (tmp_path / "model").mkdir()
+    with pytest.raises(InputError, match="holds other things"):
+        DemoFolder.create(tmp_path)
+    place = DemoFolder.create(tmp_path / "new" / "folder")
+    (place.root / "notes.txt").write_text("mine")
+    place.story.write_text("{}")
+    DemoFolder.create(place.root).clear()
+    assert sorted(path.name for path in place.root.iterdir()) == [".elasticrec-demo", "notes.txt"]
