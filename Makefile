@@ -27,9 +27,9 @@ $(READY): pyproject.toml constraints.txt
 	  -c constraints.txt -e ".[train,serve,plots,dev]"
 	@touch $@
 
-demo: $(READY)       ## tell the whole story on the embedded goodbooks sample
+demo: $(READY)       ## tell the whole story on the embedded goodbooks sample; FRESH=1 starts over
 	@echo "==> the demo: everything on the embedded goodbooks sample"
-	@$(BIN)/python -m elasticrec demo
+	@$(BIN)/python -m elasticrec demo $(if $(FRESH),--fresh)
 
 test: $(READY)       ## run the tests: fast, offline
 	@echo "==> tests (fast, offline)"

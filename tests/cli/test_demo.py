@@ -3,6 +3,9 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -160,9 +163,40 @@ def test_the_second_time_takes_everything_up(mine, source):
     again = run(source, mine)
     assert again.exit_code == 0, again.output
     assert again.output.count("taken as it is") == 3
-    changed = {path.name for path, time in times(mine).items() if time != before[path]}
+    changed = {path.name for path, when in times(mine).items() if when != before[path]}
     assert changed == {"report.html"}
     assert (mine / "report.html").read_bytes() == page
+
+
+def test_the_second_time_needs_no_torch(mine, source):
+    code = (
+        "import sys\n"
+        "from elasticrec.cli.main import app\n"
+        "from elasticrec.presets import PRESETS\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "PRESETS['tiny'] = __import__('test_demo').TINY\n"
+        f"words = ['demo', {str(source)!r}, '-o', {str(mine)!r}, '--preset', 'tiny']\n"
+        "app(words, standalone_mode=False)\n"
+        "print(sorted({'torch', 'polars', 'matplotlib'} & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_the_whole_demo_takes_less_than_four_minutes_on_two_idle_cores(tmp_path):
+    started = time.monotonic()
+    done = CliRunner().invoke(app, ["demo", "-o", str(tmp_path / "out")])
+    took = time.monotonic() - started
+    assert done.exit_code == 0, done.output
+    story = json.loads((tmp_path / "out" / "story.json").read_text())
+    seconds = {stage["name"]: stage["seconds"] for stage in story["stages"]}
+    assert seconds["train"] <= 90
+    assert took <= 240
+    assert [fit["budget"] for fit in story["fits"]] == ["600 KB", "1 MB", "2 MB"]
+    for fit in story["fits"]:
+        recalls = {way["method"]: way["metrics"]["recall@50"] for way in fit["ways"]}
+        assert recalls["searched"] > recalls["uniform"]
 
 
 def times(folder):

@@ -18,7 +18,6 @@ from elasticrec.search.searcher import Searcher
 from elasticrec.space.composition import Composition
 from elasticrec.space.regroup import SpaceConfig
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.loop import InterruptedTraining
 
 TINY = Preset(
     TrainConfig(n_blocks=4, epochs=1, batch_size=512, negatives=64, evaluate_every=1),
@@ -90,7 +89,7 @@ def test_a_model_is_trained_once_and_again_for_other_settings(place, config, mon
 
 def test_a_checkpoint_goes_on_or_is_removed_where_it_does_not_fit(place, config, monkeypatch):
     split = prepared(place, config)
-    with pytest.raises(InterruptedTraining):
+    with pytest.raises(KeyboardInterrupt):
         trained(place, split, config, Listener(stop_after=3))
     checkpoint = place.model / "checkpoint.safetensors"
     kept = checkpoint.read_bytes()

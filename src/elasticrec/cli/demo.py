@@ -59,7 +59,6 @@ def demo(
     from elasticrec.demo.telling import tell
     from elasticrec.report.page import write_page
     from elasticrec.space.budget import Budget
-    from elasticrec.training.loop import InterruptedTraining
 
     budgets = tuple(Budget.parse(text) for text in budget or ())
     config = DemoConfig(source, preset, budgets, reader, k, seed, device)
@@ -70,9 +69,9 @@ def demo(
     narrator = ConsoleNarrator(console)
     try:
         story = tell(place, config, narrator)
-    except (InterruptedTraining, KeyboardInterrupt):
+    except KeyboardInterrupt:
         console.print("stopped; what was done is kept: the same command goes on from there")
-        raise KeyboardInterrupt from None
+        raise
     write_page(story, place.report)
     _print_sizes(console, story)
     _print_lists(console, story)

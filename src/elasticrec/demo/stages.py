@@ -48,10 +48,10 @@ def _holds(path: Path, split: Split) -> bool:
 
 
 def trained(place: DemoFolder, split: Split, config: DemoConfig, narrator: Narrator) -> ModelFolder:
-    """The folder of a model trained on this split with these settings."""
-    from elasticrec.training.model import train_model
+    """The folder of a model trained on this split with these settings.
 
-    settings = config.settings
+    Ctrl-C ends it as ever, but only after a checkpoint was written.
+    """
     found = _found_model(place.model, split, config)
     if found is not None:
         narrator.say(f"found in {place.model}, with the same settings: taken as it is")
@@ -60,18 +60,25 @@ def trained(place: DemoFolder, split: Split, config: DemoConfig, narrator: Narra
     place.clear_model(keep=checkpoint)
     if _resumable(checkpoint, split, config):
         narrator.say("an earlier run was cut off: going on from where it stopped")
-    folder = ModelFolder.create(place.model)
-    with narrator.interruptible() as stop, narrator.training(settings.train) as report:
-        train_model(
-            folder,
-            split,
-            settings.train,
-            settings.space,
-            device=config.device,
-            resume=True,
-            stop=stop,
-            report=report,
-        )
+    return _train(ModelFolder.create(place.model), split, config, narrator)
+
+
+def _train(
+    folder: ModelFolder, split: Split, config: DemoConfig, narrator: Narrator
+) -> ModelFolder:
+    """The folder, after a model was trained into it."""
+    from elasticrec.training.loop import InterruptedTraining
+    from elasticrec.training.model import train_model
+
+    train, space = config.settings.train, config.settings.space
+    with narrator.interruptible() as stop, narrator.training(train) as report:
+        try:
+            train_model(
+                folder, split, train, space,
+                device=config.device, resume=True, stop=stop, report=report,
+            )  # fmt: skip
+        except InterruptedTraining:
+            raise KeyboardInterrupt from None
     return folder
 
 
