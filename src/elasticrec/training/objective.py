@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize, softplus
+from torch.nn.functional import softplus
 
 from elasticrec.blocks.bases import Parts, Tables
 from elasticrec.blocks.losses import diversity, log_sum_exp, softmax
+from elasticrec.blocks.unit import unit
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.optimizer import Touched
 
@@ -72,15 +73,15 @@ class Objective:
         taken: Tensor | None, has_near: Tensor | None,
     ) -> Tensor:  # fmt: skip
         """Softmax on cosines of users u and seen i against the pool j, and softly of c."""
-        u = normalize(u, dim=1) / self.config.temperature
-        i, j = normalize(i, dim=1), normalize(j, dim=1)
+        u = unit(u) / self.config.temperature
+        i, j = unit(i), unit(j)
         log_others = log_sum_exp(u, j, taken)
         if self.config.correction:
             log_others = log_others + self.log_share
         loss = softmax((u * i).sum(dim=1), log_others).mean()
         if c is None or has_near is None:
             return loss
-        soft = softmax((u * normalize(c, dim=1)).sum(dim=1), log_others)
+        soft = softmax((u * unit(c)).sum(dim=1), log_others)
         return loss + self.config.cooccurrence * torch.where(has_near, soft, 0.0).mean()
 
     def _fold(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
