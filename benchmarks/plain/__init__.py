@@ -1,0 +1,1 @@
+"""Plain references, each written the way a textbook would."""
