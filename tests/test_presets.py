@@ -33,7 +33,7 @@ def test_the_papers_settings_are_those_of_its_appendix():
 
 def test_an_unknown_preset_names_the_known_ones():
     with pytest.raises(InputError, match=", ".join(PRESETS)):
-        preset("defualt")
+        preset("nonsense")
 
 
 def test_the_papers_presets_want_validation_for_everyone(two_tastes):
