@@ -210,6 +210,7 @@ def test_other_budgets_keep_the_model_and_other_settings_do_not(mine, source):
     story = json.loads((mine / "story.json").read_text())
     assert [fit["budget"] for fit in story["fits"]] == ["8 KB"]
     assert (story["person"]["id"], len(story["full_listed"])) == (7, 3)
+    assert story["person"]["named"]
     model_id = story["model_id"]
     reseeded = run(source, mine, "--seed", "1")
     assert reseeded.exit_code == 0, reseeded.output

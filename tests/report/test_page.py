@@ -1,6 +1,7 @@
 """The page is well-formed, shows what the story tells, and runs nothing that a title holds."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -31,6 +32,13 @@ def test_what_was_wanted_and_what_is_new_is_marked(story):
     text = page(story)
     assert text.count('<li class="wanted">') == 3  # Dune, at both budgets and in full
     assert text.count('<li class="new">') == 2  # the other title, which the full list lacks
+
+
+def test_says_why_it_is_this_reader(story):
+    why = "whose full list finds some of what was hidden"
+    assert why in page(story)
+    named = replace(story, person=replace(story.person, named=True))
+    assert why not in page(named)
 
 
 def dots(svg, kind):

@@ -119,6 +119,7 @@ class _Telling:
         self.narrator.step("Recommend", "lists for one person, at every budget")
         started = time.perf_counter()
         k, split, groups = self.config.k, self.model.split, self.searcher.groups
+        named = person is not None
         if person is None:
             person = self.versions.first_telling(self.whole, k)
         fits = tuple(self._fit(answer, person) for answer in answers)
@@ -135,7 +136,7 @@ class _Telling:
             full=self.versions.measured("full", self.whole),
             full_listed=full_listed,
             fits=fits,
-            person=self.versions.person(person),
+            person=self.versions.person(person, named=named),
             agreements=_agreements(estimator),
             stages=tuple(self.stages),
             model_id=self.searcher.folder.model_id,

@@ -93,8 +93,8 @@ class Versions:
                 break
         return int(users[hits.argmax()]) if len(users) else int(known.argmax())
 
-    def person(self, number: int) -> Person:
-        """Who a user is: her id, what is known of her, and how much was hidden."""
+    def person(self, number: int, *, named: bool) -> Person:
+        """Who a user is: her id, what is known of her, how much was hidden, why it is her."""
         split = self.model.split
         known = np.concatenate([split.train.of(number), split.validation.of(number)])
         named = split.item_ids.take(known).values.tolist()
@@ -103,4 +103,5 @@ class Versions:
             split.user_ids.of_number(number),
             tuple(title or str(name) for title, name in zip(titles, named, strict=True)),
             len(split.test.of(number)),
+            named,
         )

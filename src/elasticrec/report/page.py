@@ -139,12 +139,13 @@ def _lists(story: Story) -> str:
     more = len(person.known) - KNOWN_SHOWN
     if more > 0:
         chips += f"<li>and {more} more</li>"
+    chosen = "" if person.named else ": one of those whose full list finds some of what was hidden"
     whole = {each.title for each in story.full_listed}
     lists = [_list(fit.budget, fit.listed, whole) for fit in story.fits]
     lists.append(_list(f"full, {size_text(story.full.n_bytes)}", story.full_listed, whole))
     return (
         f"<section><h2>For reader {escape(str(person.id))}</h2>"
-        f"<p>An example, not a measure. The model knows {len(person.known)} items:</p>"
+        f"<p>An example, not a measure{chosen}. The model knows {len(person.known)} items:</p>"
         f'<ul class="chips">{chips}</ul>'
         f"<p>{person.n_wanted} more had been hidden. Where a list names one of them, it is marked "
         "✓. “New here” is what the full model’s list does not have.</p>"

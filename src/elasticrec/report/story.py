@@ -76,6 +76,8 @@ class Person:
     """Titles of what she took in train and validation."""
     n_wanted: int
     """How many items of hers are in the test part."""
+    named: bool = False
+    """Whether she was asked for; else she was chosen because her full list finds hidden items."""
 
 
 @dataclass(frozen=True)
