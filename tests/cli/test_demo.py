@@ -111,6 +111,7 @@ def test_the_story_holds_sizes_qualities_and_lists(told):
         assert len(fit["listed"]) == 10
         assert fit["listed"][0]["title"][:20] in output
     assert story["metric"] == "recall@50"
+    assert story["person"]["named"] is False
     assert len(story["person"]["known"]) + story["person"]["n_wanted"] >= 12
 
 
@@ -210,7 +211,7 @@ def test_other_budgets_keep_the_model_and_other_settings_do_not(mine, source):
     story = json.loads((mine / "story.json").read_text())
     assert [fit["budget"] for fit in story["fits"]] == ["8 KB"]
     assert (story["person"]["id"], len(story["full_listed"])) == (7, 3)
-    assert story["person"]["named"]
+    assert story["person"]["named"] is True
     model_id = story["model_id"]
     reseeded = run(source, mine, "--seed", "1")
     assert reseeded.exit_code == 0, reseeded.output

@@ -97,11 +97,11 @@ class Versions:
         """Who a user is: her id, what is known of her, how much was hidden, why it is her."""
         split = self.model.split
         known = np.concatenate([split.train.of(number), split.validation.of(number)])
-        named = split.item_ids.take(known).values.tolist()
-        titles = named if split.titles is None else split.titles[known]
+        ids = split.item_ids.take(known).values.tolist()
+        titles = ids if split.titles is None else split.titles[known]
         return Person(
             split.user_ids.of_number(number),
-            tuple(title or str(name) for title, name in zip(titles, named, strict=True)),
+            tuple(title or str(name) for title, name in zip(titles, ids, strict=True)),
             len(split.test.of(number)),
             named,
         )
