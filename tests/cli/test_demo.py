@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from elasticrec.data.embedded import read_goodbooks
 from elasticrec.data.interactions import Ids, Interactions, Pairs
 from elasticrec.data.splitting import split_by_user
 from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
-from elasticrec.presets import PRESETS, Preset, preset
+from elasticrec.presets import PRESETS, Preset
 from elasticrec.search.config import SearchConfig
 from elasticrec.space.composition import Composition
 from elasticrec.space.regroup import SpaceConfig
@@ -248,47 +247,3 @@ def test_fresh_starts_over_and_spares_what_is_not_the_demos(mine, source):
     assert again.exit_code == 0, again.output
     assert "taken as it is" not in again.output
     assert (mine / "notes.txt").read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--budget", "lots"), "'lots' is no budget"),
-        (("--budget", "1KB"), "the smallest possible is 4.928 KB"),
-        (("--reader", "nobody"), "unknown user 'nobody'; expected one such as 0, 1, 2"),
-        (("-k", "0"), "lists of 0 items, expected 1 or more"),
-        (("--seed", "-1"), "seed is -1, expected 0 or more"),
-        (("--preset", "tinny"), "no preset 'tinny'; expected one of default, demo"),
-    ],
-)
-def test_bad_options_are_refused_before_anything_is_trained(source, tmp_path, arguments, message):
-    done = run(source, tmp_path / "out", *arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert not (tmp_path / "out" / "model").exists()
-
-
-def test_a_folder_that_holds_other_things_is_refused_and_left_alone(source, tmp_path):
-    (tmp_path / "thesis.tex").write_text("mine")
-    done = run(source, tmp_path, "--fresh")
-    assert done.exit_code == 2
-    assert "holds other things; expected a new or empty folder" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-    done = run(source, tmp_path / "thesis.tex")
-    assert done.exit_code == 2
-    assert "is a file, expected a folder" in done.stderr
-
-
-def test_a_source_that_is_no_split_is_refused(tmp_path):
-    (tmp_path / "books.csv").write_text("user,item\n1,2\n")
-    done = run(tmp_path / "books.csv", tmp_path / "out")
-    assert done.exit_code == 2
-    assert "expected a split written by `elasticrec data prepare`" in done.stderr
-
-
-def test_the_demo_preset_keeps_its_promises():
-    chosen = preset("demo")
-    assert chosen.samples.n_samples == 2_000
-    assert not chosen.space.free
-    assert replace(chosen.train, seed=1).dimensions == 128

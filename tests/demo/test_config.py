@@ -49,3 +49,9 @@ def test_a_person_is_found_by_id(planted):
     assert DemoConfig().person_of(planted) is None
     with pytest.raises(InputError, match="unknown user '999'"):
         DemoConfig(person="999").person_of(planted)
+
+
+def test_the_demo_measures_two_thousand_compositions_of_menus():
+    chosen = DemoConfig().settings
+    assert (chosen.samples.n_samples, chosen.train.dimensions) == (2_000, 128)
+    assert not chosen.space.free

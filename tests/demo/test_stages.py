@@ -151,6 +151,7 @@ def test_a_full_version_is_the_model_itself(place, config):
     hidden = {str(i) for i in model.split.item_ids.take(model.split.test.of(person)).values}
     assert [each.wanted for each in listed] == [each.title in hidden for each in listed]
     known = versions.person(person, named=False).known
+    assert all(isinstance(title, str) for title in known)  # ids, where there are no titles
     assert not {each.title for each in listed} & set(known)
     assert len(known) + len(hidden) == sum(
         len(part.of(person))

@@ -101,7 +101,7 @@ class Versions:
         titles = ids if split.titles is None else split.titles[known]
         return Person(
             split.user_ids.of_number(number),
-            tuple(title or str(name) for title, name in zip(titles, ids, strict=True)),
+            tuple(str(title or name) for title, name in zip(titles, ids, strict=True)),
             len(split.test.of(number)),
             named,
         )
