@@ -1,6 +1,6 @@
 """Training examples per second against a plain reference, in one run, at Gowalla's size.
 
-    python -m benchmarks.training [--base mf,lightgcn] [--dimensions 64,128] [--seconds 30]
+    python -m benchmarks.training [--base mf,lightgcn] [--dimensions 64,128] [--threads 1,2]
     python -m benchmarks.training --data gowalla.npz     # a prepared split instead of a made one
 
 BPR with one unseen item per pair, batches of 8,192, CPU. The reference is what a textbook does:
@@ -13,6 +13,7 @@ Ours and theirs take turns, a few batches each, so that other work on the machin
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -145,8 +146,8 @@ def report(clocks: dict[str, Clock], base: str, dimensions: int, split: Split, s
         },
     )
     print(
-        f"{base}, {dimensions} dimensions: {rates['ours']:,.0f} examples/s; reference "
-        f"{rates['loop']:,.0f} ({metrics['ratio']:.1f}×, CPU seconds {metrics['cpu_ratio']:.1f}×), "
+        f"{base}, {dimensions} dimensions, threads: {config['threads']}: "
+        f"{rates['ours']:,.0f} examples/s; reference {rates['loop']:,.0f} ({metrics['ratio']:.1f}×, CPU seconds {metrics['cpu_ratio']:.1f}×), "
         f"vectorised {rates['vectorised']:,.0f} ({metrics['ratio_vectorised']:.1f}×, "
         f"CPU seconds {metrics['cpu_ratio_vectorised']:.1f}×)",
         flush=True,
@@ -160,16 +161,18 @@ def main() -> None:
     parser.add_argument("--base", default=",".join(REACH))
     parser.add_argument("--dimensions", default="64,128")
     parser.add_argument("--seconds", type=float, default=30.0, help="per base and size")
+    parser.add_argument("--threads", default="1", help="1 is least disturbed by other work")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     if args.data:
         split = Split.load(args.data)
     else:
         split = planted_world(N_USERS, N_ITEMS, N_PAIRS, np.random.default_rng(args.seed))
-    for base in args.base.split(","):
-        for dimensions in map(int, args.dimensions.split(",")):
-            clocks = measure(split, base, dimensions, args.seconds, args.seed)
-            report(clocks, base, dimensions, split, args.seed)
+    bases, sizes, threads = (text.split(",") for text in (args.base, args.dimensions, args.threads))
+    for base, dimensions, n_threads in itertools.product(bases, map(int, sizes), map(int, threads)):
+        torch.set_num_threads(n_threads)
+        clocks = measure(split, base, dimensions, args.seconds, args.seed)
+        report(clocks, base, dimensions, split, args.seed)
 
 
 if __name__ == "__main__":
