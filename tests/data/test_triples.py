@@ -59,8 +59,9 @@ def test_own_unseen_items_are_never_taken(seed, n_unseen):
     for batch in sampler.epoch(seed, 0, generator(seed)):
         assert batch.unseen.shape == (len(batch.users), n_unseen)
         assert batch.taken is None
-        hit = taken[batch.users[:, None], batch.unseen]
-        assert not hit[~full[batch.users]].any()
+        users = batch.users.numpy()
+        hit = taken[users[:, None], batch.unseen.numpy()]
+        assert not hit[~full[users]].any()
 
 
 def test_own_unseen_items_are_uniform_over_what_is_left():
@@ -89,7 +90,7 @@ def test_a_shared_pool_is_distinct_and_taken_marks_what_users_have_of_it(seed, n
         pool = batch.unseen.tolist()
         n = min(n_unseen, train.n_items)
         assert len(set(pool)) == len(pool) == n
-        wanted = np.flatnonzero(has[batch.users][:, pool])
+        wanted = np.flatnonzero(has[batch.users.numpy()][:, pool])
         assert sorted(batch.taken.tolist()) == wanted.tolist()
 
 

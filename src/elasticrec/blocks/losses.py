@@ -13,15 +13,13 @@ _NUMBERS_AT_ONCE = 1 << 17
 _LARGEST = torch.finfo(torch.float32).max
 
 
-def bpr(seen: Tensor, unseen: Tensor) -> Tensor:
-    """Mean of -ln σ(seen - unseen): the paper's ϱ is ln σ.
+def bpr(gaps: Tensor) -> Tensor:
+    """Mean of -ln σ(gap): the paper's ϱ is ln σ.
 
     Args:
-        seen: (B,) scores of taken items.
-        unseen: (B,) or (B, m) scores of items not taken.
+        gaps: by how much the score of a taken item exceeds that of one not taken, of any shape.
     """
-    gap = unseen - (seen if unseen.dim() == 1 else seen[:, None])
-    return softplus(gap).mean()
+    return softplus(-gaps).mean()
 
 
 def softmax(seen: Tensor, log_others: Tensor) -> Tensor:

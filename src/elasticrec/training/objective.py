@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
 
 from elasticrec.blocks.bases import Parts, Tables
-from elasticrec.blocks.losses import diversity, log_sum_exp, softmax
+from elasticrec.blocks.losses import bpr, diversity, log_sum_exp, softmax
 from elasticrec.blocks.unit import unit
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.optimizer import Touched
@@ -63,8 +62,8 @@ class Objective:
         """The recommendation loss on the blocks that the mask keeps."""
         u, i, j = (self._fold(x, mask) for x in (vectors.users, vectors.seen, vectors.unseen))
         if self.config.loss == "bpr":
-            gaps = (u[:, None, :] * (j - i[:, None, :])).sum(dim=2)  # (B, m)
-            return softplus(gaps.amax(dim=1)).mean()
+            gaps = (u[:, None, :] * (i[:, None, :] - j)).sum(dim=2)  # (B, m)
+            return bpr(gaps.amin(dim=1))
         c = None if vectors.near is None else self._fold(vectors.near, mask)
         return self._softmax(u, i, j, c, taken, has_near)
 
