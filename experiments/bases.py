@@ -168,6 +168,8 @@ def _measure(task: tuple[dict[str, Any], Path, str]) -> str:
             "label": trial["label"],
             "part": trial["part"],
             "epochs": trained.progress.epoch,
+            "gain": trained.progress.gain,
+            "validation_pairs": len(split.validation),
             "validation": trained.progress.best,
             "looks": trained.progress.looks,
         },

@@ -134,3 +134,9 @@ def test_ascending_leaves_its_argument_alone():
     numbers = torch.tensor([3, 1, 2, 1])
     assert ascending(numbers).tolist() == [1, 1, 2, 3]
     assert numbers.tolist() == [3, 1, 2, 1]
+
+
+def test_own_items_stay_in_the_pool_when_asked(train):
+    sampler = TripleSampler(train, batch_size=8, unseen=3, shared=True, own=True)
+    for batch in sampler.epoch(0, 0, torch.Generator().manual_seed(0)):
+        assert batch.taken is None

@@ -97,7 +97,7 @@ def test_rows_and_whole_steps_learn_alike(two_tastes, aggregation, monkeypatch):
 
 def test_early_stopping_returns_the_best_look(two_tastes):
     config = replace(
-        SMALL, epochs=40, evaluate_every=1, patience=2, metric="recall@5", popularity_gain=False
+        SMALL, epochs=40, evaluate_every=1, patience=2, metric="recall@5", popularity_gain=0.0
     )
     trained = train(two_tastes, config, device="cpu")
     assert trained.progress.stopped
@@ -144,7 +144,7 @@ def test_contradictions_are_refused(wrong, message):
 
 def test_popularity_gain_is_chosen_on_validation_and_never_worse_there(planted):
     config = replace(SMALL, n_blocks=4, epochs=4, metric="recall@20")
-    plain = train(planted, replace(config, popularity_gain=False), device="cpu")
+    plain = train(planted, replace(config, popularity_gain=0.0), device="cpu")
     gained = train(planted, config, device="cpu")
     before, after = (
         evaluate(each.table, planted, part="validation", metrics=("recall@20",)).metrics[
@@ -158,3 +158,15 @@ def test_popularity_gain_is_chosen_on_validation_and_never_worse_there(planted):
     expected = (popularity / popularity.max()) ** gained.progress.gain
     np.testing.assert_allclose(norms, expected, rtol=1e-4)
     assert gained.progress.gain > 0  # this world has popular items
+
+
+def test_a_given_popularity_gain_is_used_as_it_is(planted):
+    config = replace(SMALL, epochs=1, popularity_gain=0.3)
+    trained = train(planted, config, device="cpu")
+    popularity = planted.train.per_item + 1.0
+    assert trained.progress.gain == 0.3
+    np.testing.assert_allclose(
+        np.linalg.norm(trained.table.items, axis=1),
+        (popularity / popularity.max()) ** 0.3,
+        rtol=1e-4,
+    )

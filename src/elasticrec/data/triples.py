@@ -32,7 +32,8 @@ class TripleSampler:
     Unseen items are uniform: either each example's own, rejected while the user has them (`bpr`),
     or one pool of distinct items shared by the batch, with a list of who has what of it
     (`softmax`). Of a pool of thousands every user has one or two, and as negatives they would
-    weigh as much as all the others together.
+    weigh as much as all the others together. With `own` they stay: on sparse data that keeps users
+    from settling on what they have.
     """
 
     def __init__(
@@ -42,11 +43,12 @@ class TripleSampler:
         batch_size: int,
         unseen: int,
         shared: bool,
+        own: bool = False,
         device: str | torch.device = "cpu",
     ) -> None:
         if not len(train):
             raise ValueError("train has no pairs; expected at least one")
-        self.batch_size, self.shared = batch_size, shared
+        self.batch_size, self.shared, self.own = batch_size, shared, own
         self.unseen = min(unseen, train.n_items) if shared else unseen
         self.n_items, self.n_pairs = train.n_items, len(train)
         self.users = torch.from_numpy(train.users).to(device)
@@ -81,7 +83,7 @@ class TripleSampler:
             if self.shared:
                 pool = torch.randperm(self.n_items, generator=generator, device=device)
                 pool = pool[: self.unseen]
-                yield Batch(users, seen, pool, self._taken_of(pool, users))
+                yield Batch(users, seen, pool, None if self.own else self._taken_of(pool, users))
             else:
                 yield Batch(users, seen, self._own(users, generator))
 

@@ -34,6 +34,8 @@ class TrainConfig:
     """`softmax`: items sampled per step and shared; `bpr`: items per pair, the hardest counts."""
     temperature: float = 0.1
     """`softmax`: cosine scores are divided by it."""
+    own_negatives: bool = False
+    """`softmax`: let items that a user has stay among the sampled ones that she is told from."""
     correction: bool = False
     """`softmax`: let the sampled items stand for all items, not only for themselves."""
     cooccurrence: float = 0.0
@@ -54,8 +56,8 @@ class TrainConfig:
     """Weight of a second loss on a random subset of blocks, drawn anew each step."""
     l2: float = 0.0
     """Weight of half the squared norm of the batch's trainable rows."""
-    popularity_gain: bool = True
-    """`softmax`: afterwards scale items by popularity to the power that validation likes best."""
+    popularity_gain: float = -1.0
+    """`softmax`: afterwards scale items by popularity to this power; -1 lets validation choose."""
     init: Literal["spectral", "random"] = "spectral"
     """First vectors: singular vectors of the graph, or random ones."""
     init_scale: float = 1.0
@@ -102,5 +104,11 @@ class TrainConfig:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
         if self.aggregation and self.base != "mf":
             raise InputError(f"aggregation belongs to base='mf', got {self.base!r}")
-        if self.loss == "bpr" and (self.cooccurrence or self.correction):
-            raise InputError("cooccurrence and correction belong to loss='softmax', got 'bpr'")
+        if self.popularity_gain < 0 and self.popularity_gain != -1:
+            raise InputError(
+                f"popularity_gain must be -1 or not negative, got {self.popularity_gain}"
+            )
+        if self.loss == "bpr" and (self.cooccurrence or self.correction or self.own_negatives):
+            raise InputError(
+                "cooccurrence, correction and own_negatives belong to loss='softmax', got 'bpr'"
+            )

@@ -37,6 +37,7 @@ class Run:
             batch_size=config.batch_size,
             unseen=config.negatives,
             shared=config.loss == "softmax",
+            own=config.own_negatives,
             device=where,
         )
         self.objective = Objective(config, split.n_items)

@@ -60,12 +60,17 @@ class Validation:
         return found.metrics[config.metric]
 
     def best_gain(self, base: Base) -> tuple[float, Tensor | None]:
-        """The exponent of the popularity gain that ranks best, and the gain (V,).
+        """The exponent of the popularity gain, and the gain (V,); None where it is 0.
+
+        The exponent is the given one, or else the one that ranks best.
 
         Cosines leave an item's norm open, and rare items, whose directions are least certain,
         then rank too high. Exponents are tried upwards until two in a row are no better.
         """
-        if not self.config.popularity_gain or self.asked is None:
+        given = self.config.popularity_gain
+        if given > 0:
+            return given, self._gain(given, base)
+        if given == 0 or self.asked is None:
             return 0.0, None
         best, best_value, worse = 0.0, -1.0, 0
         for exponent in EXPONENTS:
