@@ -136,7 +136,9 @@ def test_ascending_leaves_its_argument_alone():
     assert numbers.tolist() == [3, 1, 2, 1]
 
 
-def test_own_items_stay_in_the_pool_when_asked(train):
-    sampler = TripleSampler(train, batch_size=8, unseen=3, shared=True, own=True)
-    for batch in sampler.epoch(0, 0, torch.Generator().manual_seed(0)):
+def test_own_items_stay_in_the_pool_when_asked():
+    train = draw(0, share=0.9)
+    sampler = TripleSampler(train, batch_size=8, unseen=train.n_items, shared=True, own=True)
+    for batch in sampler.epoch(0, 0, generator(0)):
         assert batch.taken is None
+        assert sorted(batch.unseen.tolist()) == list(range(train.n_items))
