@@ -1,0 +1,29 @@
+"""Successive signs: a number as eight bits, each the sign of what the bits before it left over.
+
+The first bit moves by a step of 1.1 towards the number, each further one by 0.55 of the step
+before. A depth of b keeps the first b bits and reads them as Σ_p ± a(b, p), with numbers a fitted
+for that depth. Reading is a sum of one term per bit, so one table of 256 sums serves a byte of
+eight numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+BLOCK = 8
+"""d: numbers per block, so that one plane of a block is one byte."""
+PLANES = 8
+"""Bits per number."""
+FIRST = 1.1
+"""The step of the first bit, in units of the spread."""
+RATIO = 0.55
+"""Each further step as a share of the one before: above a half, so that later bits can correct."""
+SIGNS = (2.0 * ((np.arange(256)[:, None] >> np.arange(BLOCK)) & 1) - 1).astype(np.float32)
+"""(256, 8): +1 where bit j of a byte is set, else -1."""
+
+
+def step_table(steps: np.ndarray) -> np.ndarray:
+    """(8, 8): row b - 1 holds a(b, 0) … a(b, b - 1), then zeros, of the 36 steps in one line."""
+    table = np.zeros((PLANES, PLANES), dtype=steps.dtype)
+    table[np.tril_indices(PLANES)] = steps
+    return table
