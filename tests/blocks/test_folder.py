@@ -147,3 +147,35 @@ def test_creating_an_existing_model_opens_it(folder):
     again = ModelFolder.create(folder.root)
     assert again.model_id == folder.model_id
     assert again.has("table")
+
+
+def test_what_follows_the_table_is_refused_once_its_sources_changed(folder, table):
+    """A part of any kind is recorded with what it was made from; here a table stands for each."""
+    for part in ("groups", "menu", "codes", "neighbours", "mixing"):
+        folder.save_part(part, table)
+        assert folder.load_part(part, BlockTable.load).fingerprint() == table.fingerprint()
+    folder.save_part("menu", replace(table, base="lightgcn"))  # the menu is no longer the one coded
+    for part in ("codes", "mixing"):
+        with pytest.raises(InputError, match="was made from another menu .* make the"):
+            folder.load_part(part, BlockTable.load)
+    assert folder.load_part("neighbours", BlockTable.load).base == "mf"
+    folder.save_part("split", replace(folder.split(), name="other"))
+    with pytest.raises(InputError, match=r"neighbours\.npz was made from another split"):
+        folder.load_part("neighbours", BlockTable.load)
+
+
+def test_a_part_is_not_written_before_what_it_is_made_from(folder, table):
+    with pytest.raises(InputError, match="has no groups"):
+        folder.save_part("codes", table)
+    assert not folder.path("codes").exists()
+
+
+def test_codes_and_neighbours_are_part_of_the_identity_and_mixing_is_not(folder):
+    ids = [folder.model_id]
+    for part in ("codes", "neighbours"):
+        folder.record(part, "d" * 64)
+        ids.append(folder.model_id)
+    assert len(set(ids)) == 3
+    folder.record("mixing", "d" * 64)
+    folder.record("menu", "d" * 64)
+    assert folder.model_id == ids[-1]

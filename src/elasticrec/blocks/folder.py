@@ -5,26 +5,53 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from elasticrec.blocks.cooccurrence import Cooccurrence
 from elasticrec.blocks.table import BlockTable
 from elasticrec.data.errors import InputError
 from elasticrec.data.splitting import Split
 
-_Part = TypeVar("_Part", Split, BlockTable, Cooccurrence)
 FORMAT = 1
 FILES = {
     "split": "split.npz",
     "table": "blocks.safetensors",
     "cooccurrence": "cooccurrence.npz",
     "groups": "groups.npz",
+    "menu": "menu.npz",
+    "codes": "codes.npz",
+    "neighbours": "neighbours.npz",
+    "mixing": "mixing.json",
     "estimator": "estimator.safetensors",
 }
 """Parts and their files; the estimator's ledger and checkpoints lie beside them."""
-IDENTITY = ("table", "groups", "rotation", "neighbours")
-"""The parts whose fingerprints make the model id."""
+MADE_FROM = {
+    "table": ("split",),
+    "cooccurrence": ("split",),
+    "groups": ("split", "table"),
+    "menu": ("table",),
+    "codes": ("table", "groups", "menu"),
+    "neighbours": ("split",),
+    "mixing": ("split", "menu", "codes", "neighbours"),
+}
+"""What each part is made from: other inputs than those now in the folder make it stale."""
+IDENTITY = ("table", "groups", "codes", "neighbours")
+"""The parts whose fingerprints make the model id; the rotation is one of the codes' arrays."""
+
+
+class Part(Protocol):
+    """What a model folder keeps: it can be written as one file, and named by its content."""
+
+    def save(self, path: Path | str) -> None:
+        """Write one file, whole or not at all."""
+
+    def fingerprint(self) -> str:
+        """Hex sha256 of the content."""
+
+
+_Part = TypeVar("_Part", bound=Part)
 
 
 class ModelFolder:
@@ -65,7 +92,7 @@ class ModelFolder:
 
     @property
     def model_id(self) -> str:
-        """Hex sha256 over the fingerprints of table, groups, rotation and neighbours."""
+        """Hex sha256 over the fingerprints of table, groups, codes and neighbours."""
         parts = self._content["parts"]
         named = [f"{name}:{parts[name]['fingerprint']}" for name in IDENTITY if name in parts]
         return hashlib.sha256("|".join(named).encode()).hexdigest()
@@ -116,19 +143,17 @@ class ModelFolder:
 
     def split(self) -> Split:
         """The split the model was trained on."""
-        return self._verified("split", Split.load(self._existing("split")))
+        return self.load_part("split", Split.load)
 
     def table(self) -> BlockTable:
         """The trained table."""
-        self.check("table")
-        return self._verified("table", BlockTable.load(self._existing("table")))
+        return self.load_part("table", BlockTable.load)
 
     def cooccurrence(self) -> Cooccurrence | None:
         """The co-occurrence lists, where the model has them."""
         if not self.has("cooccurrence"):
             return None
-        self.check("cooccurrence")
-        return self._verified("cooccurrence", Cooccurrence.load(self._existing("cooccurrence")))
+        return self.load_part("cooccurrence", Cooccurrence.load)
 
     def save_model(
         self, split: Split, table: BlockTable, cooccurrence: Cooccurrence | None = None
@@ -136,18 +161,24 @@ class ModelFolder:
         """Write split, table and lists, and record them."""
         for name, part in (("split", split), ("table", table), ("cooccurrence", cooccurrence)):
             if part is not None:
-                part.save(self.path(name))
-                self.record(name, part.fingerprint(), () if name == "split" else ("split",))
+                self.save_part(name, part)
 
-    def _existing(self, part: str) -> Path:
-        self.fingerprint(part)
-        if not self.path(part).exists():
-            raise InputError(f"{self.path(part)} is missing; model.json says the model has it")
-        return self.path(part)
+    def save_part(self, name: str, part: Part) -> None:
+        """Write a part to its file and record it as made from what `MADE_FROM` says."""
+        sources = MADE_FROM.get(name, ())
+        for source in sources:
+            self.fingerprint(source)  # refused before anything is written
+        part.save(self.path(name))
+        self.record(name, part.fingerprint(), sources)
 
-    def _verified(self, part: str, loaded: _Part) -> _Part:
-        if loaded.fingerprint() != self.fingerprint(part):
-            raise InputError(f"{self.path(part)} is not the {part} that model.json was written for")
+    def load_part(self, name: str, load: Callable[[Path], _Part]) -> _Part:
+        """A part read by `load`; one that is missing, stale or not the recorded one is refused."""
+        self.check(name)
+        if not self.path(name).exists():
+            raise InputError(f"{self.path(name)} is missing; model.json says the model has it")
+        loaded = load(self.path(name))
+        if loaded.fingerprint() != self.fingerprint(name):
+            raise InputError(f"{self.path(name)} is not the {name} that model.json was written for")
         return loaded
 
     def _write(self) -> None:
