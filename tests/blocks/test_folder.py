@@ -156,7 +156,7 @@ def test_what_follows_the_table_is_refused_once_its_sources_changed(folder, tabl
         assert folder.load_part(part, BlockTable.load).fingerprint() == table.fingerprint()
     folder.save_part("menu", replace(table, base="lightgcn"))  # the menu is no longer the one coded
     for part in ("codes", "mixing"):
-        with pytest.raises(InputError, match="was made from another menu .* make the"):
+        with pytest.raises(InputError, match=r"was made from another menu .* make the"):
             folder.load_part(part, BlockTable.load)
     assert folder.load_part("neighbours", BlockTable.load).base == "mf"
     folder.save_part("split", replace(folder.split(), name="other"))
