@@ -218,6 +218,17 @@ class Menu:
         """Hex sha256 of the rows, in their order."""
         return fingerprint({"depths": self.depths, "neighbours": self.neighbours})
 
+    def save(self, path: Path | str) -> None:
+        """Write one `.npz` file, whole or not at all."""
+        with written_whole(path) as file:
+            np.savez(file, depths=self.depths, neighbours=self.neighbours)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Menu:
+        """The menu that `save` wrote."""
+        with np.load(path, allow_pickle=False) as stored:
+            return cls(stored["depths"], stored["neighbours"])
+
 
 def read_saved(path: Path | str) -> dict[str, Any]:
     """The fields of a saved composition: `model_id`, `about`, `depths`, `neighbours`."""

@@ -1,0 +1,70 @@
+"""The default menu of a coded model: depths filled by energy, crossed with neighbour counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from elasticrec.data.errors import InputError
+from elasticrec.space.composition import DEEPEST, Menu
+
+LEFT_OVER = np.array([1.0, 0.364, 0.121, 0.0376, 0.0143, 0.0067, 0.0042, 0.0032, 0.0028])
+"""Share of a normal number's mean square that depth 0 … 8 leaves unsaid (`coding.signs`)."""
+NEIGHBOURS = (0, 1, 2, 4, 8, 16)
+"""Neighbour counts of the default menu."""
+NEIGHBOUR_BYTES = 2.5
+"""About what a neighbour takes."""
+NARROW, DEEP = (2, 4, 8, 16), (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""Planes per item: so many, and so many times N."""
+LEAST_SHARE, MOST_SHARE = 1 / 12, 2.0
+"""Bytes of neighbours beside those of codes, between which a row is worth its place."""
+
+
+def default_menu(energy: np.ndarray) -> Menu:
+    """At most about 48 rows from nothing to all there is, each dense row part of the next.
+
+    A row that keeps both codes and neighbours must have neither far more of the one than of the
+    other: such rows differ from their neighbours on the menu by next to nothing. Codes alone,
+    neighbours alone, nothing and everything are always there.
+
+    Args:
+        energy: (N,) how much each block moves scores, item × user (`space.energy`).
+    """
+    N = len(energy)
+    totals = sorted({n for n in NARROW if n < N} | {round(share * N) for share in DEEP} | {0})
+    rows, counts = [], []
+    for depths in filled_depths(energy, totals):
+        for count in NEIGHBOURS:
+            if _worth_a_row(int(depths.sum()), count, DEEPEST * N):
+                rows.append(depths)
+                counts.append(count)
+    return Menu(np.array(rows, dtype=np.uint8), np.array(counts, dtype=np.uint8))
+
+
+def _worth_a_row(planes: int, count: int, everything: int) -> bool:
+    """Whether so many planes and neighbours per item are a row of the default menu."""
+    if not planes or not count or (planes == everything and count == NEIGHBOURS[-1]):
+        return True
+    return LEAST_SHARE <= NEIGHBOUR_BYTES * count / planes <= MOST_SHARE
+
+
+def filled_depths(energy: np.ndarray, totals: Sequence[int]) -> np.ndarray:
+    """(n, N) uint8 depths that spend so many planes in all; each row contains the smaller ones.
+
+    Planes go one by one to the block whose next plane lowers the mean square error of a score most:
+    reverse water-filling in whole planes.
+
+    Args:
+        energy: (N,) mean square of what each block adds to a score.
+        totals: numbers of planes, from 0 to 8·N.
+    """
+    energy = np.asarray(energy, dtype=np.float64)
+    if energy.ndim != 1 or not len(energy) or not np.isfinite(energy).all() or energy.min() < 0:
+        raise InputError(f"energies {energy.tolist()}, expected one number per block, none below 0")
+    most = DEEPEST * len(energy)
+    if min(totals) < 0 or max(totals) > most:
+        raise InputError(f"{min(totals)} to {max(totals)} planes, expected 0 to {most}")
+    gains = energy[:, None] * -np.diff(LEFT_OVER)  # (N, 8), falling along each row
+    order = np.argsort(-gains.ravel(), kind="stable") // DEEPEST  # blocks, plane by plane
+    return np.array([np.bincount(order[:n], minlength=len(energy)) for n in totals], np.uint8)
