@@ -1,136 +1,173 @@
-"""Codes: every item's blocks as nested bit planes, from which a composition takes the first ones.
+"""Coding: a trained table becomes bit planes once, whatever compositions follow.
 
-Coding makes three things of a number once per model, whatever compositions follow: the mean of its
-item's group is taken off, all vectors are turned (by energy, then at random inside each block), and
-what is left is divided by its block's spread and written as eight signs, the coarsest first. One
-plane of a block is one byte per item.
+Three things happen to a number: all vectors are turned (by energy, then at random inside each
+block), the mean of its item's group is taken off, and what is left is divided by its block's spread
+and written as eight signs, the coarsest first. One plane of a block is one byte per item.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from pathlib import Path
+import logging
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
-from elasticrec.coding.signs import BLOCK, SIGNS, step_table
+from elasticrec.blocks.table import BlockTable
+from elasticrec.coding.codes import Codes, decode_item
+from elasticrec.coding.gains import Gain, gain_bytes, row_gains
+from elasticrec.coding.rotation import energy_rotation, rotation_inside_blocks
+from elasticrec.coding.signs import BLOCK, PLANES, SIGNS, fit_steps, sign_planes
 from elasticrec.data.errors import InputError
-from elasticrec.data.files import written_whole
-from elasticrec.data.interactions import fingerprint
+
+__all__ = ["Codes", "decode_item", "encode"]
+
+log = logging.getLogger(__name__)
+_ITEMS_AT_ONCE = 8192
+_LARGEST = 6e4
+"""Above this a mean may not fit a 16-bit float."""
 
 
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """What a model's bundles are made of, neighbours aside: V items, N blocks of 8 numbers."""
+def encode(
+    table: BlockTable,
+    bounds: np.ndarray,
+    rows: np.ndarray,
+    *,
+    rng: np.random.Generator,
+    gain: Gain = "norm",
+) -> Codes:
+    """The codes of a trained table: planes for every depth, gains for the rows of a menu.
 
-    planes: np.ndarray
-    """(N, 8, V) uint8: bit j of an item's byte is plane p of number j of block n."""
-    means: np.ndarray
-    """(G, D) float16: the mean vector of each group, rotated."""
-    person: np.ndarray
-    """(D,) float16: the vector of a person about whom nothing is known, rotated."""
-    spreads: np.ndarray
-    """(N,) float32 σ: the spread of each block's numbers about their group's mean."""
-    steps: np.ndarray
-    """(36,) float32: a(b, p) of depth b = 1 … 8 and plane p = 0 … b - 1, in units of σ."""
-    rotation: np.ndarray
-    """(D, D) float32 orthogonal: a table's vector x becomes x @ rotation."""
-    bounds: np.ndarray
-    """(G + 1,) int64: where each group's items begin, and V."""
-    rows: np.ndarray
-    """(R, N) uint8: the distinct rows of depths that have gains; none keeps nothing."""
-    gains: np.ndarray
-    """(R, V) uint8: the gain of each item under each row, an index into `gain_values`."""
-    gain_values: np.ndarray
-    """(256,) float32, rising."""
+    Planes, means, spreads and steps are the same whatever the rows are.
 
-    @property
-    def n_items(self) -> int:
-        """V."""
-        return int(self.planes.shape[2])
+    Args:
+        table: trained and grouped, its score aligned, in blocks of 8 numbers.
+        bounds: (G + 1,) where each group's items begin, and V.
+        rows: (R, N) depths, 0 to 8; rows that come twice or keep nothing are left out.
+        rng: draws the rotations inside blocks.
+        gain: how gains are made, `norm` or `projection`.
+    """
+    bounds = np.asarray(bounds, dtype=np.int64)
+    _check(table, bounds)
+    inside = rotation_inside_blocks(table.n_blocks, BLOCK, rng)
+    rotation = (energy_rotation(table) @ inside).astype(np.float32)
+    rest = table.items @ rotation  # (V, D)
+    means = _take_off_means(rest, bounds)
+    blocks = rest.reshape(-1, table.n_blocks, BLOCK)
+    spreads = _spreads(blocks)
+    planes, steps = _planes_and_steps(blocks, spreads)
+    codes = Codes(
+        planes=planes,
+        means=means,
+        person=(_unknown_person(table) @ rotation).astype(np.float16),
+        spreads=spreads,
+        steps=steps,
+        rotation=rotation,
+        bounds=bounds,
+        rows=_distinct(rows, table.n_blocks),
+        gains=np.zeros((0, len(rest)), dtype=np.uint8),
+        gain_values=np.ones(256, dtype=np.float32),
+    )
+    codes = _with_gains(codes, blocks, gain)
+    log.info("%d items in %d blocks coded, %d rows", len(rest), table.n_blocks, len(codes.rows))
+    return codes
 
-    @property
-    def n_blocks(self) -> int:
-        """N."""
-        return int(self.planes.shape[0])
 
-    @property
-    def dimensions(self) -> int:
-        """D = 8·N."""
-        return self.n_blocks * BLOCK
-
-    @property
-    def n_groups(self) -> int:
-        """G."""
-        return len(self.bounds) - 1
-
-    def row_of(self, depths: np.ndarray) -> int:
-        """The number of a row of depths (N,); one without gains is refused."""
-        found = np.flatnonzero((self.rows == np.asarray(depths)).all(axis=1))
-        if not len(found):
-            raise InputError(
-                f"depths {np.asarray(depths).tolist()} are no row of the menu that was coded, "
-                f"which has {len(self.rows)}"
-            )
-        return int(found[0])
-
-    def group_of(self, start: int, stop: int) -> int:
-        """The group in which the items start … stop - 1 lie; a range across groups is refused."""
-        group = int(np.searchsorted(self.bounds, start, side="right")) - 1
-        if not 0 <= group < self.n_groups or not start <= stop <= self.bounds[group + 1]:
-            raise InputError(f"items {start} to {stop - 1} do not lie in one group")
-        return group
-
-    def decode(
-        self, start: int, stop: int, depths: np.ndarray, with_gain: bool = True
-    ) -> np.ndarray:
-        """(stop - start, D) float32 vectors of one group's items as a row of depths keeps them.
-
-        A dropped block is the group's mean.
-
-        Args:
-            start, stop: the items, which lie in one group.
-            depths: (N,) planes kept of each block, 0 to 8.
-            with_gain: whether the items' gains apply; if so the row must be one of `rows`.
-        """
-        depths = np.asarray(depths)
-        vectors = np.tile(
-            self.means[self.group_of(start, stop)].astype(np.float32), (stop - start, 1)
+def _check(table: BlockTable, bounds: np.ndarray) -> None:
+    """Nothing, or an error about a table that cannot be coded or groups that are not its own."""
+    if table.score != "aligned":
+        raise InputError(
+            f"a table with {table.score} scores cannot be coded: coding turns vectors, and only "
+            "aligned scores stay as they are"
         )
-        if not depths.any():
-            return vectors
-        gain = None
-        if with_gain:
-            gain = self.gain_values[self.gains[self.row_of(depths), start:stop], None]
-        by_block = vectors.reshape(-1, self.n_blocks, BLOCK)
-        for n in np.flatnonzero(depths):
-            kept = self.brackets(int(n), int(depths[n]), start, stop) * self.spreads[n]
-            by_block[:, n] += kept if gain is None else kept * gain
-        return vectors
+    if table.block_size != BLOCK:
+        raise InputError(f"blocks of {table.block_size} numbers cannot be coded, expected {BLOCK}")
+    rising = len(bounds) > 1 and bounds[0] == 0 and (np.diff(bounds) > 0).all()
+    if not rising or bounds[-1] != table.n_items:
+        raise InputError(
+            f"group bounds {bounds[:3].tolist()} … {bounds[-1:].tolist()}, expected them to rise "
+            f"from 0 to the {table.n_items} items"
+        )
+    for noun, vectors in (("item", table.items), ("user", table.users)):
+        if vectors is None:
+            continue
+        largest = np.abs(vectors).max(initial=0)
+        if not largest <= _LARGEST:  # NaN is no more than anything
+            raise InputError(
+                f"{noun} vectors hold {largest}, expected finite numbers up to {_LARGEST:g}"
+            )
 
-    def brackets(self, block: int, depth: int, start: int, stop: int) -> np.ndarray:
-        """(stop - start, 8) float32: Σ_p ± a(depth, p) of one block of some items."""
-        steps = step_table(self.steps)[depth - 1]
-        total = SIGNS[self.planes[block, 0, start:stop]] * steps[0]
-        for p in range(1, depth):
-            total += SIGNS[self.planes[block, p, start:stop]] * steps[p]
-        return np.asarray(total)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Everything as plain arrays."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+def _distinct(rows: np.ndarray, n_blocks: int) -> np.ndarray:
+    """(R, N) uint8 rows of depths that keep something, each once, in the order they came."""
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or rows.shape[1] != n_blocks:
+        raise InputError(f"rows of depths have shape {rows.shape}, expected (rows, {n_blocks})")
+    if rows.size and not 0 <= rows.min() <= rows.max() <= PLANES:
+        raise InputError(f"depths from {rows.min()} to {rows.max()}, expected 0 to {PLANES}")
+    kept = dict.fromkeys(tuple(row) for row in rows.tolist() if any(row))
+    return np.array(list(kept), dtype=np.uint8).reshape(-1, n_blocks)
 
-    def fingerprint(self) -> str:
-        """Hex sha256 of the content."""
-        return fingerprint(self.arrays())
 
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        with written_whole(path) as file:
-            np.savez(file, **self.arrays())  # type: ignore[arg-type]
+def _take_off_means(vectors: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """(G, D) float16 group means, which are taken off the vectors (V, D) in place."""
+    means = np.empty((len(bounds) - 1, vectors.shape[1]), dtype=np.float16)
+    for g, (start, stop) in enumerate(pairwise(bounds)):
+        means[g] = vectors[start:stop].mean(axis=0, dtype=np.float64)
+        vectors[start:stop] -= means[g].astype(np.float32)
+    return means
 
-    @classmethod
-    def load(cls, path: Path | str) -> Codes:
-        """The codes that `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            return cls(**{field.name: stored[field.name] for field in fields(cls)})
+
+def _spreads(blocks: np.ndarray) -> np.ndarray:
+    """(N,) float32 root mean squares of each block's numbers (V, N, 8)."""
+    total = np.zeros(blocks.shape[1])
+    for start in range(0, len(blocks), _ITEMS_AT_ONCE):
+        part = blocks[start : start + _ITEMS_AT_ONCE].astype(np.float64)
+        total += (part * part).sum(axis=(0, 2))
+    return np.sqrt(total / (len(blocks) * BLOCK)).astype(np.float32)
+
+
+def _planes_and_steps(blocks: np.ndarray, spreads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(N, 8, V) byte columns of numbers (V, N, 8) less their means, and the 36 steps that fit."""
+    V, N = blocks.shape[:2]
+    planes = np.empty((N, PLANES, V), dtype=np.uint8)
+    moments, products = np.zeros((PLANES, PLANES)), np.zeros(PLANES)
+    scale = np.where(spreads > 0, spreads, 1)[:, None]
+    for start in range(0, V, _ITEMS_AT_ONCE):
+        part = blocks[start : start + _ITEMS_AT_ONCE]
+        columns = sign_planes(part / scale)  # (8, n, N)
+        planes[:, :, start : start + len(part)] = columns.transpose(2, 0, 1)
+        signs = (SIGNS[columns] * spreads[:, None]).reshape(PLANES, -1)  # ±σ: large errors count
+        moments += signs @ signs.T
+        products += signs @ part.reshape(-1)
+    return planes, fit_steps(moments, products)
+
+
+def _with_gains(codes: Codes, blocks: np.ndarray, kind: Gain) -> Codes:
+    """The codes with the gains of all their rows, from what was coded (V, N, 8)."""
+    shape = (len(codes.rows), codes.n_items)
+    kept, products = np.zeros(shape), np.zeros(shape)
+    squares = np.zeros(codes.n_items)
+    for n in range(codes.n_blocks):
+        original = blocks[:, n]
+        squares += np.einsum("vj,vj->v", original, original, dtype=np.float64)
+        for depth in np.unique(codes.rows[:, n]):
+            if depth == 0:
+                continue
+            copy = codes.brackets(n, int(depth), 0, codes.n_items) * codes.spreads[n]
+            here = codes.rows[:, n] == depth
+            kept[here] += np.einsum("vj,vj->v", copy, copy)
+            products[here] += np.einsum("vj,vj->v", copy, original)
+    gains, values = gain_bytes(row_gains(squares, kept, products, kind))
+    return replace(codes, gains=gains, gain_values=values)
+
+
+def _unknown_person(table: BlockTable) -> np.ndarray:
+    """(D,) the mean unit user; without users, what a history of all items gives."""
+    if table.users is not None:
+        lengths = np.linalg.norm(table.users, axis=1, keepdims=True)
+        return np.asarray((table.users / np.maximum(lengths, 1e-12)).mean(axis=0, dtype=np.float64))
+    lengths = np.linalg.norm(table.items, axis=1, keepdims=True)
+    mean = (table.items / np.maximum(lengths, 1e-12)).mean(axis=0, dtype=np.float64)
+    mean /= max(float(np.linalg.norm(mean)), 1e-12)
+    return mean if table.fold_map is None else mean @ table.fold_map

@@ -30,6 +30,18 @@ def energy_rotation(table: BlockTable) -> np.ndarray:
     return np.asarray(Q * np.sign(largest))
 
 
+def rotation_inside_blocks(n_blocks: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """(N·size, N·size) orthogonal: a uniformly random rotation of each block, apart from others.
+
+    It makes the numbers of a block alike and near normal, as one code for all of them expects.
+    """
+    out = np.zeros((n_blocks, size, n_blocks, size))
+    for n in range(n_blocks):
+        Q, R = np.linalg.qr(rng.normal(size=(size, size)))
+        out[n, :, n, :] = Q * np.sign(np.diag(R))  # uniform, and the same for every library
+    return out.reshape(n_blocks * size, -1)
+
+
 def rotated(table: BlockTable, rotation: np.ndarray) -> BlockTable:
     """The table with users and items turned by one orthogonal matrix (D, D)."""
     if table.score != "aligned":

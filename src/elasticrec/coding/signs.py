@@ -27,3 +27,32 @@ def step_table(steps: np.ndarray) -> np.ndarray:
     table = np.zeros((PLANES, PLANES), dtype=steps.dtype)
     table[np.tril_indices(PLANES)] = steps
     return table
+
+
+def sign_planes(scaled: np.ndarray) -> np.ndarray:
+    """(8, n, N) uint8 byte columns of numbers (n, N, 8) in units of their block's spread."""
+    rest = np.array(scaled, dtype=np.float32)
+    planes = np.empty((PLANES, *rest.shape[:2]), dtype=np.uint8)
+    step = np.float32(FIRST)
+    for plane in planes:
+        up = rest >= 0
+        plane[:] = np.packbits(up, axis=-1, bitorder="little")[..., 0]
+        rest -= np.where(up, step, -step)
+        step *= np.float32(RATIO)
+    return planes
+
+
+def fit_steps(moments: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """(36,) float32 steps a(b, p) that read the numbers of a model with least squared error.
+
+    Least squares over b signs needs no more than their second moments, so the 8 × 8 matrix of all
+    signs holds the problem of every depth. A deeper reading is never worse than a shallower one.
+
+    Args:
+        moments: (8, 8) Σ ± ± over all numbers, weighted as the errors are.
+        products: (8,) Σ ± z of the signs and the numbers, weighted alike.
+    """
+    fitted = [
+        np.linalg.lstsq(moments[:b, :b], products[:b], rcond=1e-12)[0] for b in range(1, PLANES + 1)
+    ]
+    return np.concatenate(fitted).astype(np.float32)
