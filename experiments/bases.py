@@ -35,9 +35,19 @@ Only = Annotated[str, typer.Option(help="Data sets to run, separated by commas; 
 
 
 @app.command()
-def tune(config: Config, data: Data, jobs: Jobs = 1, only: Only = "", device: str = "auto") -> None:
+def tune(
+    config: Config,
+    data: Data,
+    jobs: Jobs = 1,
+    only: Only = "",
+    device: str = "auto",
+    experiment: Annotated[
+        str, typer.Option(help="Name of the result file; one for each kind of validation.")
+    ] = "bases-tuning",
+) -> None:
     """Train every trial with seed 0 and measure it on validation."""
-    trials = [t | {"part": "validation", "experiment": "bases-tuning"} for t in read_trials(config)]
+    known = {"part": "validation", "experiment": experiment}
+    trials = [t | known for t in read_trials(config)]
     measure_all(trials, data, jobs, only, device)
 
 
