@@ -1,19 +1,27 @@
 """Row gains: one byte per item and row of depths, which makes groups of different depth comparable.
 
-What a row keeps of an item is a rough copy of its vector about the group's mean. Its gain scales
-the copy: to the length of the original (`norm`), or to where it is nearest to the original
-(`projection`).
+What a row keeps of an item is a rough copy of some blocks of its vector about the group's mean. Its
+gain scales the copy, by what was measured of those blocks alone (dropped ones would inflate it):
+
+- `norm`: the copy gets the length of the original;
+- `product`: its product with the original becomes the original's with itself, so that a person
+  whose vector points there gets the right score;
+- `projection`: it comes as near to the original as it can, and is short where it is rough.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-Gain = Literal["norm", "projection"]
+from elasticrec.data.errors import InputError
+
+Gain = Literal["norm", "product", "projection"]
 LEVELS = 256
 """Values of a gain byte."""
+LARGEST = 16.0
+"""No gain is larger: an item whose copy is that short is better left short."""
 _WIDEST = 100.0
 """The largest gain over the smallest that is told apart: steps stay under 2 %."""
 
@@ -21,18 +29,21 @@ _WIDEST = 100.0
 def row_gains(
     squares: np.ndarray, kept: np.ndarray, products: np.ndarray, kind: Gain
 ) -> np.ndarray:
-    """(R, V) float64 gains; 1 where a row keeps nothing of an item that could be scaled.
+    """Gains of the same shape as what they are made from; 1 where there is nothing to scale.
 
     Args:
-        squares: (V,) squared lengths of the originals.
-        kept: (R, V) squared lengths of the copies.
-        products: (R, V) products of copies and originals.
-        kind: `norm` or `projection`.
+        squares: squared lengths of the originals, in the blocks that a row keeps.
+        kept: squared lengths of the copies.
+        products: products of copies and originals.
+        kind: `norm`, `product` or `projection`.
     """
-    usable = kept > 0
-    below = np.where(usable, kept, 1)
-    ratio = np.sqrt(squares / below) if kind == "norm" else np.maximum(products, 0) / below
-    return np.where(usable, ratio, 1.0)
+    if kind not in get_args(Gain):
+        raise InputError(f"gains of kind {kind!r}, expected one of {', '.join(get_args(Gain))}")
+    below = products if kind == "product" else kept
+    above = np.maximum(products, 0) if kind == "projection" else squares
+    usable = below > 0
+    ratio = above / np.where(usable, below, 1)
+    return np.where(usable, np.sqrt(ratio) if kind == "norm" else ratio, 1.0)
 
 
 def gain_bytes(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,6 +51,7 @@ def gain_bytes(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Levels reach from the smallest gain, or a hundredth of the largest, to the largest.
     """
+    gains = np.minimum(gains, LARGEST)
     highest = float(gains.max(initial=0.0)) or 1.0
     lowest = max(float(gains.min(initial=highest)), highest / _WIDEST)
     levels = np.geomspace(lowest, highest, LEVELS)

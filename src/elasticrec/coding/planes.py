@@ -45,7 +45,7 @@ def encode(
         bounds: (G + 1,) where each group's items begin, and V.
         rows: (R, N) depths, 0 to 8; rows that come twice or keep nothing are left out.
         rng: draws the rotations inside blocks.
-        gain: how gains are made, `norm` or `projection`.
+        gain: how gains are made, `norm`, `product` or `projection` (see `coding.gains`).
     """
     bounds = np.asarray(bounds, dtype=np.int64)
     _check(table, bounds)
@@ -146,15 +146,12 @@ def _planes_and_steps(blocks: np.ndarray, spreads: np.ndarray) -> tuple[np.ndarr
 def _with_gains(codes: Codes, blocks: np.ndarray, kind: Gain) -> Codes:
     """The codes with the gains of all their rows, from what was coded (V, N, 8)."""
     shape = (len(codes.rows), codes.n_items)
-    kept, products = np.zeros(shape), np.zeros(shape)
-    squares = np.zeros(codes.n_items)
+    squares, kept, products = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for n in range(codes.n_blocks):
         original = blocks[:, n]
-        squares += np.einsum("vj,vj->v", original, original, dtype=np.float64)
-        for depth in np.unique(codes.rows[:, n]):
-            if depth == 0:
-                continue
-            copy = codes.brackets(n, int(depth), 0, codes.n_items) * codes.spreads[n]
+        squares[codes.rows[:, n] > 0] += np.einsum("vj,vj->v", original, original)
+        for depth in set(codes.rows[:, n].tolist()) - {0}:
+            copy = codes.brackets(n, depth, 0, codes.n_items) * codes.spreads[n]
             here = codes.rows[:, n] == depth
             kept[here] += np.einsum("vj,vj->v", copy, copy)
             products[here] += np.einsum("vj,vj->v", copy, original)
