@@ -164,7 +164,8 @@ class Material:
         positive |= {"votes": self.neighbours.values, "mixing weights": self.mixing.weights}
         for noun, array in (signed | positive).items():
             least = 0 if noun in positive else -LARGEST_FLOAT
-            if not ((array >= least) & (array <= LARGEST_FLOAT)).all():
+            wide = array.astype(np.float32)
+            if not ((wide >= least) & (wide <= LARGEST_FLOAT)).all():
                 raise InputError(f"{noun} hold a number that is not within {least} and 10^6")
         if self.neighbours.values[0] != 0:
             raise InputError(f"an empty slot votes {self.neighbours.values[0]}, expected 0")
