@@ -48,7 +48,8 @@ check: $(READY)      ## lint, format, types, layers, spelling, generated pages
 	@echo "==> spelling"       && $(BIN)/codespell
 	@echo "==> docs up to date" && $(BIN)/python scripts/cli_reference.py --check \
 	  && $(BIN)/python scripts/results_page.py --check
-	@echo "==> golden files"   && $(BIN)/python scripts/conformance.py --check
+	@echo "==> golden files"   && $(BIN)/python scripts/conformance.py --check \
+	  && $(BIN)/python scripts/hostile.py --check
 
 bench: $(READY)      ## measure speed and memory; appends to benchmarks/results
 	@for name in $(BENCHMARKS); do \

@@ -11,10 +11,10 @@ def keep_files(folder: Path, files: Mapping[str, bytes], command: str) -> int:
     """0 when the files were written or, with `--check` on the command line, are as they shall be.
 
     Args:
-        files: name → content of all files of the folder, a README aside.
+        files: name → content of all files of the folder; a README may be kept by hand instead.
         command: what to run where they are not.
     """
-    there = {path.name for path in folder.glob("*") if path.name != "README.md"}
+    there = {path.name for path in folder.glob("*")} - ({"README.md"} - files.keys())
     if "--check" not in sys.argv[1:]:
         folder.mkdir(parents=True, exist_ok=True)
         for name in there - files.keys():
