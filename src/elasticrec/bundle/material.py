@@ -133,12 +133,12 @@ class Material:
 
     @cached_property
     def slots(self) -> list[list[bytes]]:
-        """For each group the packed columns of each of the 16 slots (page, 7), whatever is kept."""
+        """For each group the packed columns of each slot (page, 7) that some row of the menu keeps."""
         bits = number_bits(self.codes.n_items)
         return [
             [
                 packed_slot(self.neighbours.numbers[a:b, k], self.neighbours.weights[a:b, k], bits)
-                for k in range(self.neighbours.numbers.shape[1])
+                for k in range(int(self.menu.neighbours.max()))
             ]
             for a, b in zip(self.codes.bounds[:-1], self.codes.bounds[1:], strict=True)
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def write(
 
 def meta(about: Mapping[str, Any]) -> bytes:
     """The section META: JSON in 512 bytes; what does not fit, or is no JSON, is refused."""
-    every = dict.fromkeys(ABOUT) | {"elasticrec": version("elasticrec")} | dict(about)
+    every = dict.fromkeys(ABOUT) | {"elasticrec": _version()} | dict(about)
     try:
         text = json.dumps(every, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         content = text.encode("utf-8")
@@ -98,6 +99,12 @@ def meta(about: Mapping[str, Any]) -> bytes:
             "most: give it a shorter name"
         )
     return content.ljust(META_BYTES)
+
+
+@cache
+def _version() -> str:
+    """The version that writes; looking it up takes longer than packing a small file."""
+    return version("elasticrec")
 
 
 def _choice(material: Material, composition: Composition) -> np.ndarray:

@@ -1,0 +1,57 @@
+"""Random material of any small shape, for tests that need many."""
+
+import numpy as np
+
+from elasticrec.bundle.material import Material
+from elasticrec.coding.mixing import Mixing
+from elasticrec.coding.neighbours import Neighbours
+from elasticrec.coding.planes import Codes
+from elasticrec.space.composition import Menu
+
+
+def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, **beside):
+    """Material of groups of these sizes; the first row of a menu that is drawn keeps nothing."""
+    V, D, G = sum(sizes), 8 * n_blocks, len(sizes)
+    menu = menu or random_menu(rng, n_blocks, n_rows)
+    rows = np.unique(menu.depths[menu.depths.any(axis=1)], axis=0).reshape(-1, n_blocks)
+    codes = Codes(
+        planes=rng.integers(0, 256, (n_blocks, 8, V), dtype=np.uint8),
+        means=rng.normal(0, 0.1, (G, D)).astype(np.float16),
+        person=rng.normal(0, 0.1, D).astype(np.float16),
+        spreads=rng.uniform(0.1, 1, n_blocks).astype(np.float32),
+        steps=rng.uniform(0, 1, 36).astype(np.float32),
+        rotation=np.eye(D, dtype=np.float32)[rng.permutation(D)],
+        bounds=np.cumsum([0, *sizes]),
+        rows=rows,
+        gains=rng.integers(0, 256, (len(rows), V), dtype=np.uint8),
+        gain_values=np.sort(rng.uniform(0, 2, 256)).astype(np.float32),
+    )
+    weights = -np.sort(-rng.integers(0, 16, (V, 16)), axis=1)
+    numbers = np.where(weights, rng.integers(0, V, (V, 16)), 0)
+    values = np.concatenate([[0], np.sort(rng.uniform(0, 1, 15))])
+    lists = Neighbours(
+        numbers.astype(np.uint32), weights.astype(np.uint8), values.astype(np.float32)
+    )
+    mixing = Mixing(rng.uniform(0, 1, (menu.n_rows, 2)), bool(rng.integers(2)))
+    return Material(codes, lists, mixing, menu, rng.bytes(32).hex(), **beside)
+
+
+def random_menu(rng, n_blocks, n_rows):
+    """Distinct rows, the first of which keeps nothing."""
+    depths = rng.integers(0, 9, (n_rows, n_blocks)) * rng.integers(0, 2, (n_rows, 1))
+    counts = rng.choice([0, 1, 2, 4, 8, 16], n_rows)
+    depths[0], counts[0] = 0, 0
+    together = np.unique(np.column_stack([depths, counts]), axis=0)
+    return Menu(together[:, :-1], together[:, -1])
+
+
+def random_ids(rng, kind, n_items):
+    """Distinct ids of a kind: `none`, `u32`, `u64` or `strings`."""
+    numbers = rng.choice(10 * n_items, n_items, replace=False)
+    if kind == "u32":
+        return numbers.astype(np.uint32)
+    if kind == "u64":
+        return numbers.astype(np.uint64) + np.uint64(2**63)
+    if kind == "strings":
+        return [f"{'é' * (n % 4)}{n}" for n in numbers]
+    return None
