@@ -42,6 +42,7 @@ def train(
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.cli._progress import stop_on_interrupt, training_bar
     from elasticrec.data.splitting import Split
+    from elasticrec.evaluation.ranking import pick_device
     from elasticrec.presets import check_split
     from elasticrec.presets import preset as named
     from elasticrec.training.loop import InterruptedTraining
@@ -49,24 +50,27 @@ def train(
 
     chosen = named(preset)
     given: dict[str, Any] = {"base": base, "epochs": epochs, "n_blocks": blocks, "seed": seed}
+    if base not in (None, "mf"):
+        given["aggregation"] = False  # the preset's belongs to `mf`
     given |= dict(_parse_setting(text) for text in settings or [])
     config = replace(chosen.train, **{k: v for k, v in given.items() if v is not None})
     grouping: dict[str, Any] = {"kind": groups, "n_groups": n_groups, "seed": seed}
     space = replace(chosen.space, **{k: v for k, v in grouping.items() if v is not None})
     data = Split.load(split)
     check_split(preset, data)
+    device = pick_device(device)
     folder = ModelFolder.create(output)
     if folder.has("table") and not force:
         raise InputError(f"{output} holds a model already; choose another folder, or --force")
-    with stop_on_interrupt() as stop, training_bar(config) as report:
-        try:
+    try:
+        with stop_on_interrupt() as stop, training_bar(config) as report:
             trained = train_model(
                 folder, data, config, space,
                 device=device, resume=resume, stop=stop, report=report,
             )  # fmt: skip
-        except InterruptedTraining:
-            print(f"stopped and saved; go on with --resume -o {output}")
-            raise KeyboardInterrupt from None
+    except InterruptedTraining:
+        print(f"stopped and saved; go on with --resume -o {output}")
+        raise KeyboardInterrupt from None
     print(
         f"{output}: {config.base}, {config.dimensions} dimensions, {trained.progress.epoch} epochs "
         f"in {trained.progress.seconds:.0f} s, validation {config.metric} "
