@@ -1,0 +1,669 @@
+"""Recommendations on a device, from one `.elastic` file: numpy and the standard library only.
+
+    with elasticrec_device.open("watch.elastic") as bundle:
+        for item in bundle.recommend(history=[12, 94, 7], k=20):
+            print(item.id, item.score)
+
+or, without a program, `python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`.
+
+The file is memory-mapped and its codes stay packed: what is small on disk stays small in memory.
+A question changes nothing in an open bundle, so several threads may ask at the same time.
+Numbers in brackets name the sections of the format page, `docs/bundle-format.md`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import codecs
+import hashlib
+import json
+import operator
+import os
+import struct
+import sys
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Source: TypeAlias = str | os.PathLike[str] | bytes  # the path of a file, or its bytes
+Id: TypeAlias = int | str
+
+__version__ = "0.1.0"
+
+SHAPE, META, GROUPS, MEANS, DECODE, CODES, NEIGHBOURS, MAP, IDS, WITHDRAWN = range(1, 11)
+NAMES = dict(
+    enumerate("SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN".split(), 1)
+)
+GROUP = np.dtype([("size", "<u4"), ("count", "u1"), ("zero", "u1", 3), ("weights", "<f4", 2)])
+PLANES = np.concatenate([np.arange(b) for b in range(1, 9)])  # the plane of each of the 36 steps
+LONGEST = 1 << 40  # bytes of a file
+STRETCH = 16_384  # items scored at a time, so that what is touched stays in the processor's cache
+LOOKUPS = 65_536  # bytes turned into indices at a time: several columns of a small group
+CHUNK = 16_384  # numbers or bytes checked at a time
+LOW, ALL = (1 << 26) - 1, (1 << 64) - 1  # the bits of an item number, and of a key
+
+
+class BundleError(ValueError):
+    """A file that is not what it should be; says what was found and what was expected."""
+
+
+class Recommendation(NamedTuple):
+    """One listed item."""
+
+    id: Id  #: the item's own id
+    score: float  #: higher is better; comparable within one list only
+    title: str | None = None  #: its title, once `Bundle.catalogue` was given one that has it
+    why: Id | None = None  #: the history item that speaks most for it, if asked for
+
+
+class Recommendations(list[Recommendation]):
+    """Listed items, best first."""
+
+    unknown: int = 0  #: ids of the history that the bundle does not know; they were skipped
+
+
+def _check(good: object, what: str, found: object, expected: object) -> None:
+    if not good:
+        raise BundleError(f"{what}: found {found}, expected {expected}")
+
+
+def _equal(what: str, found: object, expected: object) -> None:
+    _check(found == expected, what, found, expected)
+
+
+def _within(what: str, values: Any, low: float, high: float) -> None:
+    """Refuse numbers outside `low` to `high`, and what is no number."""
+    flat = np.atleast_1d(values).ravel()
+    for start in range(0, len(flat), CHUNK):
+        with np.errstate(invalid="ignore"):
+            part = flat[start : start + CHUNK].astype(np.float64)
+            good = (part >= low) & (part <= high)
+        _check(good.all(), what, flat[start + np.argmin(good)], f"{low} to {high}")
+
+
+def _map(source: Source) -> Array:
+    """The bytes of a file, memory-mapped; the mapping ends with the last array that uses it."""
+    if isinstance(source, bytes) or not os.path.getsize(source):
+        return np.frombuffer(source if isinstance(source, bytes) else b"", dtype=np.uint8)
+    return np.memmap(source, dtype=np.uint8, mode="r").view(np.ndarray)
+
+
+def _crc_without(raw: bytes, at: int) -> int:
+    """CRC-32 of some bytes, the four at `at` taken as 0."""
+    return zlib.crc32(raw[at + 4 :], zlib.crc32(raw[:at] + bytes(4)))
+
+
+def _read_sections(data: Array) -> tuple[str, dict[int, Array]]:
+    """Model id and sections of a file whose layout and checksums are right [1]."""
+    _within("length of the file", len(data), 64, LONGEST)
+    head = struct.unpack("<8sHHIQII32s", data[:64].tobytes())
+    magic, version, zero, S, length, crc, zero_2, model_id = head
+    _equal("magic", magic, b"\x89ELASTIC")
+    _check(version == 1, "version of the format", version, "1, the one this runtime reads")
+    _equal("reserved bytes of the prefix", (zero, zero_2), (0, 0))
+    _within("number of sections", S, 6, 10)
+    _check(length == len(data), "length of the file", len(data), f"{length}, as it says")
+    end = 64 + 32 * S
+    _within("length of the file", length, end, LONGEST)
+    prefix = data[:end].tobytes()
+    _equal("checksum of the prefix", _crc_without(prefix, 24), crc)
+    sections: dict[int, Array] = {}
+    before = 0
+    for kind, crc, offset, size, zero in struct.iter_unpack("<IIQQQ", prefix[64:]):
+        start = -(-end // 64) * 64
+        _within("kind of a section", kind, before + 1, 10)
+        _equal(f"offset and reserved bytes of {NAMES[kind]}", (offset, zero), (start, 0))
+        _within(f"length of {NAMES[kind]}", size, 0, length - start)
+        _within(f"padding before {NAMES[kind]}", data[end:start], 0, 0)
+        before, end = kind, start + size
+        sections[kind] = data[start:end]
+        _equal(f"checksum of {NAMES[kind]}", zlib.crc32(sections[kind]), crc)
+    _equal("end of the last section", end, length)
+    return model_id.hex(), sections
+
+
+class _Ids:
+    """Ids of the items in both directions [9]; the first look-up sorts one array."""
+
+    def __init__(self, kind: int, V: int, raw: Array) -> None:
+        self.kind, self.V, self.keys, self.lock = kind, V, np.empty(0, np.uint64), threading.Lock()
+        self.raw, self.at = raw, np.arange(V + 1 if kind else 0, dtype=np.uint32) * (4 * kind)
+        if kind < 3:
+            return
+        self.at, self.raw = raw[: 4 * V + 4].view("<u4"), raw[4 * V + 4 :]
+        _equal("first and last offset of IDS", (self.at[0], self.at[-1]), (0, len(self.raw)))
+        for start in range(0, V, CHUNK):
+            part = self.at[start : start + CHUNK + 1]
+            _check((part[1:] > part[:-1]).all(), "offsets of IDS", "others", "rising ones")
+            inside = ((self.raw[part[:-1]] & 0xC0) == 0x80).any()
+            _check(not inside, "IDS", "an id that starts inside a character", "UTF-8")
+        parts = range(0, len(self.raw), CHUNK)
+        try:
+            for _ in codecs.iterdecode((self.raw[i : i + CHUNK].tobytes() for i in parts), "utf-8"):
+                pass
+        except UnicodeDecodeError as error:
+            raise BundleError(f"IDS: found {error.reason}, expected UTF-8") from error
+
+    def __getitem__(self, number: int) -> Id:
+        raw = self._bytes(number) if self.kind else number.to_bytes(4, "little")
+        return raw.decode() if self.kind == 3 else int.from_bytes(raw, "little")
+
+    def _bytes(self, number: int) -> bytes:
+        return self.raw[self.at[number] : self.at[number + 1]].tobytes()
+
+    def _sorted(self) -> Array:
+        """Rising keys of all ids: 38 bits of a hash, then the item's number."""
+        with self.lock:
+            if not len(self.keys):
+                hashed = (hash(self._bytes(i)) & ALL & ~LOW | i for i in range(self.V))
+                keys = np.fromiter(hashed, dtype=np.uint64, count=self.V)
+                keys.sort()
+                for place in np.flatnonzero(keys[1:] - keys[:-1] <= LOW):
+                    i, j = (int(key) & LOW for key in keys[place : place + 2])
+                    same = self._bytes(i) == self._bytes(j)
+                    _check(not same, "IDS", f"{self[i]!r} twice", "each id once")
+                self.keys = keys
+            return self.keys
+
+    def find(self, each: Any) -> int | None:
+        """The number of the item with an id; None where there is none."""
+        if isinstance(each, str) != (self.kind == 3):
+            kinds = "text" if self.kind == 3 else "whole numbers"
+            raise TypeError(f"ids of this bundle are {kinds}, got {each!r}")
+        if self.kind == 3:
+            raw = each.encode(errors="surrogatepass")
+        else:
+            value = operator.index(each)
+            if self.kind == 0 or not 0 <= value < 1 << 32 * self.kind:
+                return value if self.kind == 0 and 0 <= value < self.V else None
+            raw = value.to_bytes(4 * self.kind, "little")
+        keys, key = self._sorted(), hash(raw) & ALL & ~LOW
+        start, stop = np.searchsorted(keys, np.array((key, key | LOW), dtype=np.uint64))
+        numbers = (int(found) & LOW for found in keys[start : stop + 1])
+        return next((number for number in numbers if self._bytes(number) == raw), None)
+
+    def find_all(self, ids: Iterable[Any]) -> tuple[Array, int]:
+        """Distinct item numbers, rising, and how many ids do not occur."""
+        if isinstance(ids, (str, bytes)):
+            raise TypeError(f"expected a list of ids, got {ids!r}")
+        found = [self.find(each) for each in ids]
+        known = [number for number in found if number is not None]
+        return np.unique(np.array(known, dtype=np.int64)), len(found) - len(known)
+
+
+class _File:
+    """All that a checked file holds, as views on it; never changed after opening."""
+
+    def __init__(self, data: Array) -> None:
+        self.length = len(data)
+        self.model_id, self.sections = _read_sections(data)
+        self._read_shape(self._part(SHAPE, 64))
+        self._read_groups(self._part(GROUPS, self.G * (16 + self.N)))
+        V, N, D, has = self.V, self.N, self.D, self.sections
+        meta = self._part(META, 512).tobytes()
+        try:
+            self.meta = json.loads(meta.decode(), parse_constant=int)  # int refuses NaN
+        except (ValueError, RecursionError) as error:
+            raise BundleError(f"META: found {error}, expected JSON") from error
+        _check(isinstance(self.meta, dict), "META", self.meta, "an object")
+        self.means = self._part(MEANS, (self.G + 1) * D * 2).view("<f2").reshape(-1, D)
+        _within("a number of MEANS", self.means, -1e6, 1e6)
+        decode = self._part(DECODE, 4 * N + 1232).view("<f4")
+        self.spreads, self.steps, rest = np.split(decode, (N, N + 36))
+        self.gains, self.votes = rest[:256], rest[256:]
+        _within("a step", self.steps, -1e6, 1e6)
+        _within("a spread, gain or vote", np.concatenate((self.spreads, rest)), 0, 1e6)
+        _within("the first vote", self.votes[0], 0, 0)
+        self.codes = self._part(CODES, int(self.codes_at[-1]))
+        self.slots = self._part(NEIGHBOURS, int(self.slots_at[-1]))
+        self._check_neighbours()
+        self.map = self._part(MAP, (MAP in has) * D * D * 2).view("<f2").reshape(-1, D)
+        _within("a number of MAP", self.map, -1e6, 1e6)
+        text = max(4 * V + 4, len(has.get(IDS, ()))) if self.id_kind == 3 else 0
+        self.ids = _Ids(self.id_kind, V, self._part(IDS, text or 4 * self.id_kind * V))
+        whole = max(4, len(has[WITHDRAWN]) // 4 * 4) if WITHDRAWN in has else 0
+        self.withdrawn = self._part(WITHDRAWN, whole).view("<u4").astype(np.int64)
+        rising = (np.diff(self.withdrawn, append=V) > 0).all()
+        _check(rising, "WITHDRAWN", "other numbers", f"rising numbers below {V}")
+
+    def _part(self, kind: int, length: int) -> Array:
+        """A section of this length; where that is 0, there must be none (CODES may be empty)."""
+        found = len(self.sections[kind]) if kind in self.sections else "none"
+        _equal(f"length of {NAMES[kind]}", found, length if length or kind == CODES else "none")
+        return self.sections.get(kind, np.empty(0, dtype=np.uint8))
+
+    def _read_shape(self, raw: Array) -> None:
+        """Counts and kinds [2]."""
+        fields = struct.unpack("<IHHBBBBIQ32sQ", raw.tobytes())
+        V, G, N, width, id_kind, person, scale, zero, trained, catalogue, zero_2 = fields
+        _within("number of items", V, 1, min(1 << 26, 8 * self.length))
+        _within("number of groups", G, 1, min(V, 4096))
+        _within("blocks per item", N, 1, 256)
+        _within("id kind", id_kind, 0, 3)
+        _within("kind of person and vote scale", (person, scale), 0, 1)
+        _equal("numbers per block, reserved bytes", (width, zero, zero_2), (8, 0, 0))
+        _within("date of the training", trained, 0, 253402300799)
+        self.V, self.G, self.N, self.D, self.id_kind, self.person = V, G, N, 8 * N, id_kind, person
+        self.scaled, self.trained, self.catalogue = scale == 1, trained, catalogue.hex()
+        self.full, self.rest = divmod(max(1, (V - 1).bit_length()), 8)
+
+    def _read_groups(self, raw: Array) -> None:
+        """Sizes, depths, neighbours and vote weights of the groups [4]; where their bytes lie."""
+        entries = raw[: 16 * self.G].view(GROUP)
+        self.depths = raw[16 * self.G :].reshape(-1, self.N)
+        self.sizes, self.counts = (entries[name].astype(np.int64) for name in ("size", "count"))
+        self.weights = entries["weights"]
+        _within("size of a group", self.sizes, 1, self.V)
+        _equal("sum of the sizes", self.sizes.sum(), self.V)
+        _within("neighbours per item", self.counts, 0, 16)
+        _within("reserved bytes of GROUPS", entries["zero"], 0, 0)
+        _within("a vote weight", self.weights, 0, 1e6)
+        _within("depth of a block", self.depths, 0, 8)
+        self.columns = self.depths.sum(axis=1, dtype=np.int64)
+        codes = np.where(self.columns > 0, self.sizes * (1 + self.columns), 0)
+        slot = self.full * self.sizes + self.rest * -(-self.sizes // 8) + -(-self.sizes // 2)
+        ends = np.cumsum((self.sizes, codes, slot * self.counts), axis=1)
+        self.starts, self.codes_at, self.slots_at = np.pad(ends, ((0, 0), (1, 0)))
+        used = np.zeros(36 * self.N, dtype=bool)
+        for g in np.flatnonzero(self.columns):
+            used[self.kinds(g)] = True
+        self.used = np.flatnonzero(used)  # the kinds of columns that occur
+
+    def kinds(self, g: int) -> Array:
+        """Of each byte column of a group: 36 · its block + the place of its step in `steps`."""
+        block, p = np.nonzero(np.arange(8) < self.depths[g][:, None])
+        b = self.depths[g, block].astype(np.int64)
+        return np.asarray(36 * block + b * (b - 1) // 2 + p)
+
+    def matrix(self, g: int) -> Array:
+        """Gain bytes, then byte columns, of a group that keeps codes: (1 + columns, items) [6]."""
+        return self.codes[self.codes_at[g] : self.codes_at[g + 1]].reshape(-1, self.sizes[g])
+
+    def slot_rows(self, g: int) -> Array:
+        """Neighbours of a group, one row of bytes per slot [7]."""
+        return self.slots[self.slots_at[g] : self.slots_at[g + 1]].reshape(self.counts[g], -1)
+
+    def neighbours(self, g: int, slot: Array, local: Array) -> tuple[Array, Array]:
+        """Numbers and weights in some slots of some items of a group."""
+        rows, n = self.slot_rows(g), int(self.sizes[g])
+        flat, at, numbers = rows.ravel(), slot * rows.shape[1], np.zeros(1, dtype=np.int64)
+        for f in range(self.full):
+            numbers = numbers | flat[at + f * n + local].astype(np.int64) << 8 * f
+        at, bit = at + self.full * n, (local % 8).astype(np.uint8)
+        for r in range(self.rest):
+            bits = flat[at + r * -(-n // 8) + local // 8] >> bit & 1
+            numbers = numbers | bits.astype(np.int64) << 8 * self.full + r
+        at = at + self.rest * -(-n // 8)
+        return numbers, flat[at + local // 2] >> (local % 2 * 4).astype(np.uint8) & 15
+
+    def _check_neighbours(self) -> None:
+        for g in np.flatnonzero(self.counts):
+            n, rows = int(self.sizes[g]), self.slot_rows(g)
+            spare = rows[:, -1].max() >> 4 if n % 2 else 0
+            for r in range(1, self.rest + 1 if n % 8 else 1):
+                spare |= rows[:, self.full * n + r * -(-n // 8) - 1].max() >> n % 8
+            _within("unused bits of NEIGHBOURS", spare, 0, 0)
+            for start in range(0, n, 1024):
+                local = np.arange(start, min(start + 1024, n))
+                numbers, weights = self.neighbours(g, np.arange(len(rows))[:, None], local)
+                _within("a neighbour", numbers.max(), 0, self.V - 1)
+                _check(not numbers[weights == 0].any(), "an empty slot", "a number", 0)
+                rises = (weights[1:] > weights[:-1]).any()
+                _check(not rises, "weights of an item", "rising ones", "ones that never rise")
+
+    def units(self, numbers: Array) -> Iterator[Array]:
+        """Vectors of some items, one after the other, each divided by its length [10]."""
+        groups, most = np.searchsorted(self.starts, numbers, side="right") - 1, 4096 // self.D
+        for g in np.unique(groups):
+            local = numbers[groups == g] - self.starts[g]
+            for start in range(0, len(local), most + 1):
+                yield from map(_unit, self._vectors(int(g), local[start : start + most + 1]))
+
+    def _vectors(self, g: int, local: Array) -> Array:
+        x = np.tile(self.means[g].astype(np.float64).reshape(-1, 8), (len(local), 1, 1))
+        if self.columns[g]:
+            rows, (block, step) = self.matrix(g), np.divmod(self.kinds(g), 36)
+            bits = np.unpackbits(rows[1:, local, None], axis=2, bitorder="little")  # (C, m, 8)
+            signed = (bits * 2.0 - 1) * self.steps[step, None, None]
+            sums = np.zeros((self.N, len(local), 8))
+            for p in range(8):
+                sums[block[PLANES[step] == p]] += signed[PLANES[step] == p]
+            sums *= self.spreads[:, None, None]
+            sums *= self.gains[rows[0, local]][:, None]
+            x += sums.transpose(1, 0, 2)
+        return x.reshape(-1, self.D)
+
+    def taste(self, history: Array) -> Array:
+        """The vector of a person who is known by a history [10]."""
+        if not len(history):
+            return self.means[-1].astype(np.float32)
+        u = np.zeros(self.D)
+        for x in self.units(history):
+            u += x
+        u = _unit(u)
+        if len(self.map):
+            s, u = u, np.zeros(self.D)
+            for j in range(self.D):
+                u += s[j] * self.map[j].astype(np.float64)
+        return u.astype(np.float32)
+
+    def server_vector(self, source: Source) -> Array:
+        """The person's vector of a file [13]; another model's is refused."""
+        raw, D, of = _map(source), self.D, "of the person's vector"
+        _equal(f"length {of}", len(raw), 48 + 2 * D)
+        magic, version, width, crc, model = struct.unpack("<8sHHI32s", raw[:48].tobytes())
+        _equal(f"magic, version and width {of}", (magic, version, width), (b"\x89ELVECTO", 1, D))
+        _equal(f"checksum {of}", _crc_without(raw.tobytes(), 12), crc)
+        _equal(f"model {of}", model.hex(), self.model_id)
+        _within(f"a number {of}", raw[48:].view("<f2"), -1e6, 1e6)
+        return raw[48:].view("<f2").astype(np.float32)
+
+
+def _unit(x: Array) -> Array:
+    """A vector divided by its length, where that is above 0; squares are added in order."""
+    length = np.sqrt(np.add.accumulate(x * x)[-1])
+    return x / length if length > 0 else x
+
+
+class _Scorer:
+    """Scores of all items for one person [11], a stretch of items at a time."""
+
+    def __init__(self, file: _File, vector: Array, history: Array, by_history: bool) -> None:
+        self.file, self.vector, self.history = file, vector, history
+        self.offsets = np.empty(file.G, dtype=np.float32)
+        u, rows = vector.astype(np.float64), max(1, 4096 // file.D)
+        for g in range(0, file.G, rows):
+            products = file.means[g : min(g + rows, file.G)].astype(np.float64) * u
+            self.offsets[g : g + rows] = np.add.accumulate(products, axis=1)[:, -1] + 0.0
+        root = np.sqrt(max(1, len(history))) if file.scaled else 1.0
+        self.weights = (file.weights[:, int(by_history)] / np.float64(root)).astype(np.float32)
+        low = (1 << 8 * min(file.full, 2)) - 1
+        self.perhaps = np.zeros(low + 1, dtype=bool)  # has a history item these low bits?
+        self.perhaps[history & low] = True
+        few = len(file.used) * 1024 <= LOOKUPS * 8 + len(file.codes)
+        self.tables = self._make_tables(file.used) if few else None
+
+    def _make_tables(self, kinds: Array) -> Array:
+        """What each byte adds to a score in a column of each kind, (kinds, 256)."""
+        blocks, steps = np.divmod(kinds, 36)
+        scales = self.file.steps[steps] * self.file.spreads[blocks]
+        w = self.vector.reshape(-1, 8)[blocks] * scales[:, None]
+        tables = np.empty((len(w), 256), dtype=np.float32)
+        tables[:, 0], tables[:, 1] = -w[:, 0], w[:, 0]
+        for j in range(1, 8):
+            np.add(tables[:, : 1 << j], w[:, j, None], out=tables[:, 1 << j : 2 << j])
+            tables[:, : 1 << j] -= w[:, j, None]
+        return tables
+
+    def stretches(self) -> Iterator[tuple[int, Array]]:
+        """First number and scores of each stretch; the next one overwrites the scores."""
+        file, longest = self.file, min(STRETCH, int(self.file.sizes.max()))
+        scores, buffer = np.empty((2, longest), dtype=np.float32)
+        index = np.empty(min(LOOKUPS, longest * 256), dtype=np.intp)
+        for g in np.flatnonzero(file.columns + file.counts):
+            for start in range(0, int(file.sizes[g]), STRETCH):
+                t = scores[: min(STRETCH, int(file.sizes[g]) - start)]
+                t.fill(0)
+                if file.columns[g]:
+                    self._add_codes(g, start, t, buffer[: len(t)], index)
+                t += self.offsets[g]
+                if file.counts[g] and len(self.history):
+                    most = LOOKUPS // 2 // int(file.counts[g])
+                    for a in range(0, len(t), most):
+                        self._add_votes(g, start + a, t[a : a + most], index)
+                yield int(file.starts[g]) + start, t
+
+    def _add_codes(self, g: int, start: int, t: Array, buffer: Array, index: Array) -> None:
+        """Leave in `t` what the codes of a stretch say; the order of additions is the page's."""
+        matrix, kinds = self.file.matrix(g)[:, start : start + len(t)], self.file.kinds(g)
+        at_once = max(1, min(len(index) // len(t), 256))
+        for c in range(0, len(kinds), at_once):
+            part, some = matrix[1 + c : 1 + c + at_once], kinds[c : c + at_once]
+            rows = index[: part.size].reshape(part.shape)
+            np.copyto(rows, part)  # `take` wants such indices; several columns at once are quicker
+            if self.tables is None:
+                tables = self._make_tables(some)
+            else:
+                tables = self.tables[np.searchsorted(self.file.used, some)]
+            for table, row in zip(tables, rows, strict=True):
+                table.take(row, None, buffer, "wrap")
+                np.add(t, buffer, t)
+        gains = index[: len(t)]
+        np.copyto(gains, matrix[0])
+        self.file.gains.take(gains, None, buffer, "wrap")
+        np.multiply(t, buffer, t)
+
+    def _add_votes(self, g: int, start: int, t: Array, index: Array) -> None:
+        """Add to the scores of some items of a group what the history says of them."""
+        file, rows, n = self.file, self.file.slot_rows(g), int(self.file.sizes[g])
+        low = np.zeros((len(rows), len(t)), dtype=np.uint16)
+        if file.full > 1:
+            np.left_shift(rows[:, n + start : n + start + len(t)], np.uint16(8), out=low)
+        if file.full:
+            low |= rows[:, start : start + len(t)]
+        np.copyto(index[: low.size], low.ravel())
+        hits = np.flatnonzero(self.perhaps.take(index[: low.size], mode="wrap"))
+        slot, place = np.divmod(hits, len(t))  # by slot, so that votes add up in their order
+        numbers, weights = file.neighbours(g, slot, place + start)
+        known = np.isin(numbers, self.history)
+        votes = np.zeros(len(t), dtype=np.float32)
+        np.add.at(votes, place[known], file.votes[weights[known]])
+        t += votes * self.weights[g]
+
+    def why(self, number: int) -> int | None:
+        """The history item whose vote for an item is largest; None where none votes."""
+        g = int(np.searchsorted(self.file.starts, number, side="right")) - 1
+        if not self.file.counts[g]:
+            return None
+        slots, local = np.arange(self.file.counts[g]), np.full(1, number - self.file.starts[g])
+        numbers, weights = self.file.neighbours(g, slots, local)
+        voting = (weights > 0) & np.isin(numbers, self.history)
+        values = self.file.votes[weights[voting]]
+        return int(numbers[voting][values == values.max()].min()) if len(values) else None
+
+    def best(self, k: int, hidden: Array, only: Array | None) -> tuple[Array, Array]:
+        """Scores and numbers of the k best items, without hidden and withdrawn ones [12]."""
+        hidden = np.union1d(hidden, self.file.withdrawn)
+        scores, numbers, least = np.empty(0, np.float32), np.empty(0, np.int64), -np.inf
+        for first, new in self.stretches():
+            start, stop = np.searchsorted(hidden, (first, first + len(new)))
+            new[hidden[start:stop] - first] = -np.inf
+            local = np.flatnonzero(new > least)  # equal ones lose: their numbers are higher
+            if only is not None:
+                local = local[np.isin(local + first, only)]
+            scores = np.concatenate((scores, new[local]))
+            numbers = np.concatenate((numbers, local + first))
+            if len(scores) > 2 * k:
+                least = np.partition(scores, -k)[-k]
+                scores, numbers = scores[scores >= least], numbers[scores >= least]
+        order = np.argsort(-scores, kind="stable")[:k]
+        return scores[order], numbers[order]
+
+
+class Bundle(AbstractContextManager["Bundle"]):
+    """An open bundle; a file stays mapped, so replace it by renaming, never in place."""
+
+    def __init__(self, source: Source, sha256: str | None = None) -> None:
+        data = _map(source)
+        if sha256 is not None:
+            _equal("SHA-256 of the file", hashlib.sha256(data).hexdigest(), sha256.lower())
+        self._file: _File | None = _File(data)
+        self._titles: list[str | None] = []
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file, once no other thread is still reading it."""
+        self._file, self._titles = None, []
+
+    def _opened(self) -> _File:
+        if self._file is None:
+            raise ValueError("this bundle is closed")
+        return self._file
+
+    def recommend(
+        self,
+        history: Iterable[Id] = (),
+        user: Source | None = None,
+        k: int = 20,
+        exclude: Iterable[Id] = (),
+        only: Iterable[Id] | None = None,
+        repeat: bool = False,
+        why: bool = False,
+    ) -> Recommendations:
+        """The k best items for a person, best first.
+
+        Args:
+            history: Ids of what the person had. Unknown ones are skipped and counted; each item
+                counts once. Without any, and without `user`, what suits most people comes first.
+            user: The person's vector from the server: path or bytes of its file.
+            k: How many to list; fewer come back where there are fewer.
+            exclude: Ids not to list; unknown ones are ignored.
+            only: Where given, no other items are listed.
+            repeat: Whether items of the history may be listed.
+            why: Whether to name the history item that speaks most for each.
+        """
+        file = self._opened()
+        known, unknown = file.ids.find_all(history)
+        hidden, chosen = file.ids.find_all(exclude)[0], only and file.ids.find_all(only)[0]
+        vector = file.taste(known) if user is None else file.server_vector(user)
+        scorer = _Scorer(file, vector, known, user is None)
+        hidden = hidden if repeat else np.union1d(hidden, known)
+        answer = self._named(scorer, scorer.best(k, hidden, chosen), why)
+        answer.unknown = unknown
+        return answer
+
+    def similar(self, item: Id, k: int = 20) -> Recommendations:
+        """The k items nearest to one, best first; LookupError if the bundle does not know it."""
+        file = self._opened()
+        numbers, unknown = file.ids.find_all([item])
+        if unknown:
+            raise LookupError(f"item {item!r}: expected one of the bundle's {file.V:,} items")
+        scorer = _Scorer(file, next(file.units(numbers)).astype(np.float32), numbers, True)
+        return self._named(scorer, scorer.best(k, numbers, None), False)
+
+    def _named(self, scorer: _Scorer, listed: tuple[Array, Array], why: bool) -> Recommendations:
+        ids, titles, answer = scorer.file.ids, self._titles, Recommendations()
+        for score, number in zip(*map(np.ndarray.tolist, listed), strict=True):
+            reason = scorer.why(number) if why else None
+            title, because = titles and titles[number], reason if reason is None else ids[reason]
+            answer.append(Recommendation(ids[number], score, title or None, because))
+        return answer
+
+    def catalogue(self, path: Source) -> None:
+        """Read titles from the catalogue [14] the bundle was packed with; refuse any other."""
+        file, data = self._opened(), _map(path)
+        _equal("SHA-256 of the catalogue", hashlib.sha256(data).hexdigest(), file.catalogue)
+        titles = json.loads(data.tobytes())["titles"] or [None] * file.V
+        _equal("number of titles", len(titles), file.V)
+        self._titles = titles
+
+    def info(self) -> dict[str, Any]:
+        """What the bundle says of itself: counts, kinds, date, model, lengths, writer's notes."""
+        file = self._opened()
+        kinds, persons = ("dense", "u32", "u64", "strings"), ("history", "vector+history")
+        about = {"items": file.V, "groups": file.G, "blocks": file.N, "bytes": file.length}
+        about |= {"ids": kinds[file.id_kind], "withdrawn": len(file.withdrawn)}
+        about |= {"person": persons[file.person], "trained": file.trained}
+        about |= {"model_id": file.model_id, "catalogue_sha256": file.catalogue, "meta": file.meta}
+        return about | {"sections": {NAMES[kind]: len(raw) for kind, raw in file.sections.items()}}
+
+
+def open(path: Source, sha256: str | None = None) -> Bundle:  # noqa: A001
+    """The bundle of a file that breaks no rule and, where given, has this SHA-256 (in hex)."""
+    return Bundle(path, sha256)
+
+
+def _pieces(old: Array, patch: Array, used: int) -> Iterator[Array]:
+    """What the operations of an upgrade give, one after the other; `used` bytes of it are read."""
+    copied = 0
+    for offset, length in struct.iter_unpack("<QQ", patch[96:used]):
+        source, start, least = (patch, used, 0) if offset == ALL else (old, offset, copied)
+        inside = 1 <= length <= len(source) - start and start >= least
+        _check(inside, "an operation of the upgrade", (offset, length), "one within its file")
+        yield source[start : start + length]
+        used, copied = (start + length, copied) if offset == ALL else (used, start + length)
+    _equal("bytes of the upgrade that are used", used, len(patch))
+
+
+def apply_patch(old_path: Source, patch_path: Source, new_path: str | os.PathLike[str]) -> None:
+    """Write the new bundle that an upgrade [15] makes of an old one, or nothing at all."""
+    old, patch = _map(old_path), _map(patch_path)
+    _within("length of the upgrade", len(patch), 96, LONGEST)
+    head = struct.unpack("<8sHHIQQ32s32s", patch[:96].tobytes())
+    magic, version, zero, P, old_length, new_length, old_hash, new_hash = head
+    _equal("magic and version of the upgrade", (magic, version, zero), (b"\x89ELPATCH", 1, 0))
+    _within("length of the new file", new_length, 0, LONGEST)
+    _equal("length of the old file", len(old), old_length)
+    _equal("SHA-256 of the old file", hashlib.sha256(old).hexdigest(), old_hash.hex())
+    _within("length of the upgrade", len(patch), 96 + 16 * P, LONGEST)
+    made = sum(map(len, _pieces(old, patch, 96 + 16 * P)))
+    _equal("length of what the upgrade makes", made, new_length)
+    digest, part = hashlib.sha256(), f"{os.fspath(new_path)}.{os.getpid()}.part"
+    try:
+        with builtins.open(part, "wb") as file:
+            for piece in _pieces(old, patch, 96 + 16 * P):
+                digest.update(piece)
+                file.write(piece)
+            os.fsync(file.fileno())
+        _equal("SHA-256 of the new file", digest.hexdigest(), new_hash.hex())
+        os.replace(part, new_path)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+
+
+def main(words: list[str] | None = None) -> int:
+    """0 after printing what was asked for; 2 where a file or an id is not what it should be."""
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="python -m elasticrec_device",
+        description="Recommend items from an .elastic bundle, on this device alone.",
+        epilog="An id is the shop's own, or the item's number where the bundle has dense ids.",
+    )
+    add = parser.add_argument
+    add("bundle", help="the .elastic file")
+    add("--history", nargs="+", default=[], metavar="ID", help="what the person had")
+    add("--vector", metavar="FILE", help="the person's vector from the server")
+    add("-k", type=int, default=20, metavar="COUNT", help="how many to list (default: 20)")
+    add("--exclude", nargs="+", default=[], metavar="ID", help="items not to list")
+    add("--similar", metavar="ID", help="list the items nearest to this one instead")
+    add("--why", action="store_true", help="name the history item that speaks most for each")
+    add("--catalogue", metavar="FILE", help="the catalogue of the bundle's model: shows titles")
+    add("--info", action="store_true", help="say what the bundle is instead, as JSON")
+    add("--json", action="store_true", help="print JSON, for programs")
+    args = parser.parse_args(words)
+    try:
+        with open(args.bundle) as bundle:
+            own = str if bundle.info()["ids"] == "strings" else int
+            history, exclude = ([own(each) for each in ids] for ids in (args.history, args.exclude))
+            if args.catalogue:
+                bundle.catalogue(args.catalogue)
+            if args.similar is not None:
+                found = bundle.similar(own(args.similar), args.k)
+            else:
+                found = bundle.recommend(history, args.vector, args.k, exclude, why=args.why)
+            answer = {"items": [item._asdict() for item in found], "unknown": found.unknown}
+            if args.info or args.json:
+                print(json.dumps(bundle.info() if args.info else answer, indent=2))
+                return 0
+    except (ValueError, LookupError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for place, (name, score, title, why) in enumerate(found, start=1):
+        because = "" if why is None else f"  (because of {why})"
+        print(f"{place:4} {score:10.4f}  {name}  {title or ''}{because}".rstrip())
+    if found.unknown:
+        print(f"{found.unknown} ids of the history are unknown", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
