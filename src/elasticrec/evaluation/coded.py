@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from elasticrec.coding.codes import decode_item
 from elasticrec.data.errors import InputError
 from elasticrec.evaluation.decoding import Decoder
 from elasticrec.evaluation.ranking import pick_device
-from elasticrec.evaluation.votes import Votes
+from elasticrec.evaluation.votes import Cast, Votes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -102,6 +103,17 @@ class CodedScores:
         self._divisor = np.broadcast_to(scale, (self.n_users,))
         self._kept = threading.local()
 
+    def with_vectors(self, vectors: np.ndarray) -> CodedScores:
+        """The same for the same persons with other vectors (n, D)."""
+        if vectors.shape != tuple(self._vectors.shape):
+            raise InputError(
+                f"vectors of shape {vectors.shape}, expected {tuple(self._vectors.shape)}"
+            )
+        other = copy(self)
+        other._vectors = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(self.device)
+        other._kept = threading.local()
+        return other
+
     def write(
         self, out: Tensor, group: int, depths: np.ndarray, neighbours: int, start: int, stop: int
     ) -> None:
@@ -133,6 +145,20 @@ class CodedScores:
             self._kept.key, self._kept.scores = key, scores
         found: Tensor = self._kept.scores
         return found
+
+    def all_dense(self, depths: np.ndarray, start: int, stop: int) -> Tensor:
+        """(stop - start, V) scores without votes if all groups have the same depths."""
+        groups = range(len(self.bounds) - 1)
+        return torch.cat([self.dense(g, depths, start, stop) for g in groups], dim=1)
+
+    def all_votes(self, count: int, start: int, stop: int) -> Cast:
+        """Votes for items by their numbers, if all groups keep as many neighbours."""
+        casts = [self._votes.cast(g, count, start, stop) for g in range(len(self.bounds) - 1)]
+        return Cast(
+            torch.cat([cast.users for cast in casts]),
+            torch.cat([c.items + int(lo) for c, lo in zip(casts, self.bounds[:-1], strict=True)]),
+            torch.cat([cast.votes for cast in casts]),
+        )
 
     def _row(self, depths: np.ndarray, neighbours: int) -> int:
         """The menu's row of these depths and neighbours; any other is refused."""

@@ -23,9 +23,9 @@ class Decoder:
 
     def __init__(self, codes: Codes, device: str) -> None:
         self._codes = codes
-        self._planes = torch.from_numpy(np.array(codes.planes)).to(device)  # (N, 8, V)
-        self._means = torch.from_numpy(codes.means.astype(np.float32)).to(device)  # (G, D)
-        self._spreads = torch.from_numpy(codes.spreads.astype(np.float32)).to(device)
+        self._planes = _tensor(codes.planes, device)  # (N, 8, V)
+        self._means = _tensor(codes.means.astype(np.float32), device)  # (G, D)
+        self._spreads = _tensor(codes.spreads, device)
         steps = step_table(codes.steps.astype(np.float32))  # (8, 8)
         tables = steps[:, :, None, None] * SIGNS  # (8, 8, 256, 8): depth, plane, byte
         self._tables = torch.from_numpy(tables).to(device)
@@ -75,3 +75,8 @@ class Decoder:
         """(n,) the gains of some items under a row."""
         chosen = self._codes.gains[self._codes.row_of(depths), lo:hi]
         return torch.from_numpy(self._codes.gain_values[chosen].astype(np.float32)).to(self._device)
+
+
+def _tensor(values: np.ndarray, device: str) -> Tensor:
+    """An array on a device; copied if read-only, as torch would warn."""
+    return torch.from_numpy(values if values.flags.writeable else values.copy()).to(device)

@@ -89,7 +89,8 @@ class Votes:
         """The votes for one group, entries for the same item added up."""
         users, items, values, ends = self._kept.entries
         first = group * self._slots
-        some = slice(int(ends[first - 1]) if first else 0, int(ends[first + count - 1]))
+        begin = int(ends[first - 1]) if first else 0
+        some = slice(begin, int(ends[first + count - 1]) if count else begin)
         lo, width = int(self._bounds[group]), int(np.diff(self._bounds)[group])
         keys, inverse = torch.unique(users[some] * width + (items[some] - lo), return_inverse=True)
         sums = torch.zeros(len(keys), dtype=torch.float64, device=self._device)

@@ -17,6 +17,8 @@ NEIGHBOUR_BYTES = 2.5
 """About what a neighbour takes."""
 NARROW, DEEP = (2, 4, 8, 16), (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """Planes per item: so many, and so many times N."""
+SHARPNESS = 0.75
+"""Energies are raised to this power: a list's top needs the weak blocks more than squares do."""
 LEAST_SHARE, MOST_SHARE = 1 / 12, 2.0
 """Bytes of neighbours beside those of codes, between which a row is worth its place."""
 
@@ -34,7 +36,7 @@ def default_menu(energy: np.ndarray) -> Menu:
     N = len(energy)
     totals = sorted({n for n in NARROW if n < N} | {round(share * N) for share in DEEP} | {0})
     rows, counts = [], []
-    for depths in filled_depths(energy, totals):
+    for depths in filled_depths(np.asarray(energy) ** SHARPNESS, totals):
         for count in NEIGHBOURS:
             if _worth_a_row(int(depths.sum()), count, DEEPEST * N):
                 rows.append(depths)
