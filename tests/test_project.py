@@ -48,6 +48,7 @@ def test_tab_completion_offers_the_recommender_without_loading_it():
     assert shown.stdout == "True False\n"
 
 
+BINARY = {".gz", ".npz", ".png", ".elastic", ".vector", ".patch"}
 MACHINE_PATH = re.compile(r"(?<![\w.:/…-])/(?:work|tmp|root|home|opt|Users|mnt)/\w")
 
 
@@ -62,7 +63,7 @@ def test_no_tracked_file_names_a_path_of_some_machine():
         pytest.skip("not a git checkout")
     found = []
     for path in tracked_files():
-        if path.suffix in {".gz", ".npz", ".png", ".elastic", ".vector", ".patch"} or path == Path(__file__):
+        if path.suffix in BINARY or path == Path(__file__):
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             if MACHINE_PATH.search(line):

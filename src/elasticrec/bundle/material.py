@@ -133,7 +133,7 @@ class Material:
 
     @cached_property
     def slots(self) -> list[list[bytes]]:
-        """For each group the packed columns of each slot (page, 7) that some row of the menu keeps."""
+        """For each group the packed columns (page, 7) of each slot that a row of the menu keeps."""
         bits = number_bits(self.codes.n_items)
         return [
             [
