@@ -56,7 +56,9 @@ class Tally:
 
 
 def runtime() -> ModuleType:
-    """The device runtime, loaded from its file."""
+    """The device runtime, loaded from its file unless it is there already."""
+    if "elasticrec_device" in sys.modules:
+        return sys.modules["elasticrec_device"]
     path = ROOT / "device" / "python" / "elasticrec_device.py"
     spec = importlib.util.spec_from_file_location("elasticrec_device", path)
     if spec is None or spec.loader is None:
