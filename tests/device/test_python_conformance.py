@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import elasticrec_device
 import pytest
+
+import elasticrec_device
 from elasticrec_device import Bundle, BundleError, apply_patch
 
 DEVICE = Path(__file__).parents[2] / "device"
