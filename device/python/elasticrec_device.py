@@ -4,8 +4,7 @@
         for item in bundle.recommend(history=[12, 94, 7], k=20):
             print(item.id, item.score)
 
-or, without a program, `python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`.
-
+or `python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`, without a program.
 The file is memory-mapped and its codes stay packed: what is small on disk stays small in memory.
 A question changes nothing in an open bundle, so several threads may ask at the same time.
 Numbers in brackets name the sections of the format page, `docs/bundle-format.md`.
@@ -13,6 +12,7 @@ Numbers in brackets name the sections of the format page, `docs/bundle-format.md
 
 from __future__ import annotations
 
+import argparse
 import builtins
 import codecs
 import hashlib
@@ -33,18 +33,11 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Source: TypeAlias = str | os.PathLike[str] | bytes  # the path of a file, or its bytes
 Id: TypeAlias = int | str
 
-__version__ = "0.1.0"
-
-SHAPE, META, GROUPS, MEANS, DECODE, CODES, NEIGHBOURS, MAP, IDS, WITHDRAWN = range(1, 11)
-NAMES = dict(
-    enumerate("SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN".split(), 1)
-)
+NAMES = "SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN".split()  # noqa: SIM905
 GROUP = np.dtype([("size", "<u4"), ("count", "u1"), ("zero", "u1", 3), ("weights", "<f4", 2)])
-PLANES = np.concatenate([np.arange(b) for b in range(1, 9)])  # the plane of each of the 36 steps
 LONGEST = 1 << 40  # bytes of a file
-STRETCH = 16_384  # items scored at a time, so that what is touched stays in the processor's cache
+STRETCH = 16_384  # items scored, or numbers checked, at a time: they stay in the processor's cache
 LOOKUPS = 65_536  # bytes turned into indices at a time: several columns of a small group
-CHUNK = 16_384  # numbers or bytes checked at a time
 LOW, ALL = (1 << 26) - 1, (1 << 64) - 1  # the bits of an item number, and of a key
 
 
@@ -79,9 +72,9 @@ def _equal(what: str, found: object, expected: object) -> None:
 def _within(what: str, values: Any, low: float, high: float) -> None:
     """Refuse numbers outside `low` to `high`, and what is no number."""
     flat = np.atleast_1d(values).ravel()
-    for start in range(0, len(flat), CHUNK):
+    for start in range(0, len(flat), STRETCH):
         with np.errstate(invalid="ignore"):
-            part = flat[start : start + CHUNK].astype(np.float64)
+            part = flat[start : start + STRETCH].astype(np.float64)
             good = (part >= low) & (part <= high)
         _check(good.all(), what, flat[start + np.argmin(good)], f"{low} to {high}")
 
@@ -93,36 +86,32 @@ def _map(source: Source) -> Array:
     return np.memmap(source, dtype=np.uint8, mode="r").view(np.ndarray)
 
 
-def _crc_without(raw: bytes, at: int) -> int:
-    """CRC-32 of some bytes, the four at `at` taken as 0."""
-    return zlib.crc32(raw[at + 4 :], zlib.crc32(raw[:at] + bytes(4)))
-
-
-def _read_sections(data: Array) -> tuple[str, dict[int, Array]]:
+def _read_sections(data: Array) -> tuple[str, dict[str, Array]]:
     """Model id and sections of a file whose layout and checksums are right [1]."""
     _within("length of the file", len(data), 64, LONGEST)
     head = struct.unpack("<8sHHIQII32s", data[:64].tobytes())
     magic, version, zero, S, length, crc, zero_2, model_id = head
-    _equal("magic", magic, b"\x89ELASTIC")
+    _equal("magic and reserved bytes", (magic, zero, zero_2), (b"\x89ELASTIC", 0, 0))
     _check(version == 1, "version of the format", version, "1, the one this runtime reads")
-    _equal("reserved bytes of the prefix", (zero, zero_2), (0, 0))
     _within("number of sections", S, 6, 10)
     _check(length == len(data), "length of the file", len(data), f"{length}, as it says")
     end = 64 + 32 * S
     _within("length of the file", length, end, LONGEST)
     prefix = data[:end].tobytes()
-    _equal("checksum of the prefix", _crc_without(prefix, 24), crc)
-    sections: dict[int, Array] = {}
+    found = zlib.crc32(prefix[28:], zlib.crc32(prefix[:24] + bytes(4)))
+    _equal("checksum of the prefix", found, crc)
+    sections: dict[str, Array] = {}
     before = 0
     for kind, crc, offset, size, zero in struct.iter_unpack("<IIQQQ", prefix[64:]):
         start = -(-end // 64) * 64
         _within("kind of a section", kind, before + 1, 10)
-        _equal(f"offset and reserved bytes of {NAMES[kind]}", (offset, zero), (start, 0))
-        _within(f"length of {NAMES[kind]}", size, 0, length - start)
-        _within(f"padding before {NAMES[kind]}", data[end:start], 0, 0)
+        name = NAMES[kind - 1]
+        _equal(f"offset and reserved bytes of {name}", (offset, zero), (start, 0))
+        _within(f"length of {name}", size, 0, length - start)
+        _within(f"padding before {name}", data[end:start], 0, 0)
         before, end = kind, start + size
-        sections[kind] = data[start:end]
-        _equal(f"checksum of {NAMES[kind]}", zlib.crc32(sections[kind]), crc)
+        sections[name] = data[start:end]
+        _equal(f"checksum of {name}", zlib.crc32(sections[name].data), crc)
     _equal("end of the last section", end, length)
     return model_id.hex(), sections
 
@@ -137,63 +126,52 @@ class _Ids:
             return
         self.at, self.raw = raw[: 4 * V + 4].view("<u4"), raw[4 * V + 4 :]
         _equal("first and last offset of IDS", (self.at[0], self.at[-1]), (0, len(self.raw)))
-        for start in range(0, V, CHUNK):
-            part = self.at[start : start + CHUNK + 1]
+        for start in range(0, V, STRETCH):
+            part = self.at[start : start + STRETCH + 1]
             _check((part[1:] > part[:-1]).all(), "offsets of IDS", "others", "rising ones")
             inside = ((self.raw[part[:-1]] & 0xC0) == 0x80).any()
             _check(not inside, "IDS", "an id that starts inside a character", "UTF-8")
-        parts = range(0, len(self.raw), CHUNK)
+        parts = (self.raw[i : i + STRETCH].tobytes() for i in range(0, len(self.raw), STRETCH))
         try:
-            for _ in codecs.iterdecode((self.raw[i : i + CHUNK].tobytes() for i in parts), "utf-8"):
-                pass
+            sum(map(len, codecs.iterdecode(parts, "utf-8")))
         except UnicodeDecodeError as error:
             raise BundleError(f"IDS: found {error.reason}, expected UTF-8") from error
 
     def __getitem__(self, number: int) -> Id:
-        raw = self._bytes(number) if self.kind else number.to_bytes(4, "little")
+        if self.kind == 0:
+            return number
+        raw = self.raw[self.at[number] : self.at[number + 1]].tobytes()
         return raw.decode() if self.kind == 3 else int.from_bytes(raw, "little")
-
-    def _bytes(self, number: int) -> bytes:
-        return self.raw[self.at[number] : self.at[number + 1]].tobytes()
 
     def _sorted(self) -> Array:
         """Rising keys of all ids: 38 bits of a hash, then the item's number."""
         with self.lock:
             if not len(self.keys):
-                hashed = (hash(self._bytes(i)) & ALL & ~LOW | i for i in range(self.V))
+                hashed = (hash((self[i],)) & ALL & ~LOW | i for i in range(self.V))
                 keys = np.fromiter(hashed, dtype=np.uint64, count=self.V)
                 keys.sort()
                 for place in np.flatnonzero(keys[1:] - keys[:-1] <= LOW):
-                    i, j = (int(key) & LOW for key in keys[place : place + 2])
-                    same = self._bytes(i) == self._bytes(j)
-                    _check(not same, "IDS", f"{self[i]!r} twice", "each id once")
+                    one, next_one = (self[int(key) & LOW] for key in keys[place : place + 2])
+                    _check(one != next_one, "IDS", f"{one!r} twice", "each id once")
                 self.keys = keys
             return self.keys
 
-    def find(self, each: Any) -> int | None:
-        """The number of the item with an id; None where there is none."""
-        if isinstance(each, str) != (self.kind == 3):
-            kinds = "text" if self.kind == 3 else "whole numbers"
-            raise TypeError(f"ids of this bundle are {kinds}, got {each!r}")
-        if self.kind == 3:
-            raw = each.encode(errors="surrogatepass")
-        else:
-            value = operator.index(each)
-            if self.kind == 0 or not 0 <= value < 1 << 32 * self.kind:
-                return value if self.kind == 0 and 0 <= value < self.V else None
-            raw = value.to_bytes(4 * self.kind, "little")
-        keys, key = self._sorted(), hash(raw) & ALL & ~LOW
-        start, stop = np.searchsorted(keys, np.array((key, key | LOW), dtype=np.uint64))
-        numbers = (int(found) & LOW for found in keys[start : stop + 1])
-        return next((number for number in numbers if self._bytes(number) == raw), None)
-
-    def find_all(self, ids: Iterable[Any]) -> tuple[Array, int]:
+    def find(self, ids: Iterable[Any]) -> tuple[Array, int]:
         """Distinct item numbers, rising, and how many ids do not occur."""
-        if isinstance(ids, (str, bytes)):
-            raise TypeError(f"expected a list of ids, got {ids!r}")
-        found = [self.find(each) for each in ids]
-        known = [number for number in found if number is not None]
-        return np.unique(np.array(known, dtype=np.int64)), len(found) - len(known)
+        numbers, unknown, type_ = [], 0, "text" if self.kind == 3 else "a whole number"
+        for each in ids:
+            if isinstance(each, str) != (self.kind == 3):
+                raise TypeError(f"an id: expected {type_}, got {each!r}")
+            value = each if self.kind == 3 else operator.index(each)
+            near = [value] if self.kind == 0 and 0 <= value < self.V else []
+            if self.kind:
+                keys, key = self._sorted(), hash((value,)) & ALL & ~LOW
+                start, stop = np.searchsorted(keys, np.array((key, key | LOW), dtype=np.uint64))
+                near = [int(key) & LOW for key in keys[start : stop + 1]]
+            found = [number for number in near if self[number] == value]
+            numbers += found
+            unknown += not found
+        return np.unique(np.array(numbers, dtype=np.int64)), unknown
 
 
 class _File:
@@ -202,40 +180,40 @@ class _File:
     def __init__(self, data: Array) -> None:
         self.length = len(data)
         self.model_id, self.sections = _read_sections(data)
-        self._read_shape(self._part(SHAPE, 64))
-        self._read_groups(self._part(GROUPS, self.G * (16 + self.N)))
+        self._read_shape(self._part("SHAPE", 64))
+        self._read_groups(self._part("GROUPS", self.G * (16 + self.N)))
         V, N, D, has = self.V, self.N, self.D, self.sections
-        meta = self._part(META, 512).tobytes()
+        meta = self._part("META", 512).tobytes()
         try:
             self.meta = json.loads(meta.decode(), parse_constant=int)  # int refuses NaN
         except (ValueError, RecursionError) as error:
             raise BundleError(f"META: found {error}, expected JSON") from error
         _check(isinstance(self.meta, dict), "META", self.meta, "an object")
-        self.means = self._part(MEANS, (self.G + 1) * D * 2).view("<f2").reshape(-1, D)
+        self.means = self._part("MEANS", (self.G + 1) * D * 2).view("<f2").reshape(-1, D)
         _within("a number of MEANS", self.means, -1e6, 1e6)
-        decode = self._part(DECODE, 4 * N + 1232).view("<f4")
+        decode = self._part("DECODE", 4 * N + 1232).view("<f4")
         self.spreads, self.steps, rest = np.split(decode, (N, N + 36))
         self.gains, self.votes = rest[:256], rest[256:]
         _within("a step", self.steps, -1e6, 1e6)
         _within("a spread, gain or vote", np.concatenate((self.spreads, rest)), 0, 1e6)
         _within("the first vote", self.votes[0], 0, 0)
-        self.codes = self._part(CODES, int(self.codes_at[-1]))
-        self.slots = self._part(NEIGHBOURS, int(self.slots_at[-1]))
+        self.codes = self._part("CODES", int(self.codes_at[-1]))
+        self.slots = self._part("NEIGHBOURS", int(self.slots_at[-1]))
         self._check_neighbours()
-        self.map = self._part(MAP, (MAP in has) * D * D * 2).view("<f2").reshape(-1, D)
+        self.map = self._part("MAP", ("MAP" in has) * D * D * 2).view("<f2").reshape(-1, D)
         _within("a number of MAP", self.map, -1e6, 1e6)
-        text = max(4 * V + 4, len(has.get(IDS, ()))) if self.id_kind == 3 else 0
-        self.ids = _Ids(self.id_kind, V, self._part(IDS, text or 4 * self.id_kind * V))
-        whole = max(4, len(has[WITHDRAWN]) // 4 * 4) if WITHDRAWN in has else 0
-        self.withdrawn = self._part(WITHDRAWN, whole).view("<u4").astype(np.int64)
+        text = max(4 * V + 4, len(has.get("IDS", ()))) if self.id_kind == 3 else 0
+        self.ids = _Ids(self.id_kind, V, self._part("IDS", text or 4 * self.id_kind * V))
+        whole = max(4, len(has["WITHDRAWN"]) // 4 * 4) if "WITHDRAWN" in has else 0
+        self.withdrawn = self._part("WITHDRAWN", whole).view("<u4").astype(np.int64)
         rising = (np.diff(self.withdrawn, append=V) > 0).all()
         _check(rising, "WITHDRAWN", "other numbers", f"rising numbers below {V}")
 
-    def _part(self, kind: int, length: int) -> Array:
+    def _part(self, name: str, length: int) -> Array:
         """A section of this length; where that is 0, there must be none (CODES may be empty)."""
-        found = len(self.sections[kind]) if kind in self.sections else "none"
-        _equal(f"length of {NAMES[kind]}", found, length if length or kind == CODES else "none")
-        return self.sections.get(kind, np.empty(0, dtype=np.uint8))
+        found = len(self.sections[name]) if name in self.sections else "none"
+        _equal(f"length of {name}", found, length if length or name == "CODES" else "none")
+        return self.sections.get(name, np.empty(0, dtype=np.uint8))
 
     def _read_shape(self, raw: Array) -> None:
         """Counts and kinds [2]."""
@@ -269,10 +247,8 @@ class _File:
         slot = self.full * self.sizes + self.rest * -(-self.sizes // 8) + -(-self.sizes // 2)
         ends = np.cumsum((self.sizes, codes, slot * self.counts), axis=1)
         self.starts, self.codes_at, self.slots_at = np.pad(ends, ((0, 0), (1, 0)))
-        used = np.zeros(36 * self.N, dtype=bool)
-        for g in np.flatnonzero(self.columns):
-            used[self.kinds(g)] = True
-        self.used = np.flatnonzero(used)  # the kinds of columns that occur
+        deep = np.array([(self.depths == b).any(axis=0) for b in range(1, 9)])
+        self.used = np.flatnonzero(np.repeat(deep, range(1, 9), axis=0).T)  # kinds that occur
 
     def kinds(self, g: int) -> Array:
         """Of each byte column of a group: 36 · its block + the place of its step in `steps`."""
@@ -302,7 +278,7 @@ class _File:
         return numbers, flat[at + local // 2] >> (local % 2 * 4).astype(np.uint8) & 15
 
     def _check_neighbours(self) -> None:
-        for g in np.flatnonzero(self.counts):
+        for g in np.flatnonzero(self.counts).tolist():
             n, rows = int(self.sizes[g]), self.slot_rows(g)
             spare = rows[:, -1].max() >> 4 if n % 2 else 0
             for r in range(1, self.rest + 1 if n % 8 else 1):
@@ -313,43 +289,30 @@ class _File:
                 numbers, weights = self.neighbours(g, np.arange(len(rows))[:, None], local)
                 _within("a neighbour", numbers.max(), 0, self.V - 1)
                 _check(not numbers[weights == 0].any(), "an empty slot", "a number", 0)
-                rises = (weights[1:] > weights[:-1]).any()
-                _check(not rises, "weights of an item", "rising ones", "ones that never rise")
+                falls = (weights[1:] <= weights[:-1]).all()
+                _check(falls, "weights of an item", "rising ones", "ones that never rise")
 
-    def units(self, numbers: Array) -> Iterator[Array]:
-        """Vectors of some items, one after the other, each divided by its length [10]."""
-        groups, most = np.searchsorted(self.starts, numbers, side="right") - 1, 4096 // self.D
-        for g in np.unique(groups):
-            local = numbers[groups == g] - self.starts[g]
-            for start in range(0, len(local), most + 1):
-                yield from map(_unit, self._vectors(int(g), local[start : start + most + 1]))
-
-    def _vectors(self, g: int, local: Array) -> Array:
-        x = np.tile(self.means[g].astype(np.float64).reshape(-1, 8), (len(local), 1, 1))
+    def unit(self, number: int) -> Array:
+        """The vector of an item [6], divided by its length where that is above 0."""
+        g = int(np.searchsorted(self.starts, number, side="right")) - 1
+        x: Array = self.means[g].astype(np.float64).reshape(-1, 8)
         if self.columns[g]:
-            rows, (block, step) = self.matrix(g), np.divmod(self.kinds(g), 36)
-            bits = np.unpackbits(rows[1:, local, None], axis=2, bitorder="little")  # (C, m, 8)
-            signed = (bits * 2.0 - 1) * self.steps[step, None, None]
-            sums = np.zeros((self.N, len(local), 8))
-            for p in range(8):
-                sums[block[PLANES[step] == p]] += signed[PLANES[step] == p]
-            sums *= self.spreads[:, None, None]
-            sums *= self.gains[rows[0, local]][:, None]
-            x += sums.transpose(1, 0, 2)
-        return x.reshape(-1, self.D)
+            column = self.matrix(g)[:, number - self.starts[g]]
+            block, step = np.divmod(self.kinds(g), 36)
+            signs = np.unpackbits(column[1:, None], axis=1, bitorder="little") * 2.0 - 1
+            sums = np.zeros((self.N, 8))
+            np.add.at(sums, block, signs * self.steps[step, None])  # plane after plane
+            x += sums * self.spreads[:, None] * np.float64(self.gains[column[0]])
+        return _unit(x.ravel())
 
     def taste(self, history: Array) -> Array:
         """The vector of a person who is known by a history [10]."""
         if not len(history):
             return self.means[-1].astype(np.float32)
-        u = np.zeros(self.D)
-        for x in self.units(history):
-            u += x
-        u = _unit(u)
+        u = _unit(sum(map(self.unit, history), np.zeros(self.D)))  # `sum` adds in order
         if len(self.map):
-            s, u = u, np.zeros(self.D)
-            for j in range(self.D):
-                u += s[j] * self.map[j].astype(np.float64)
+            rows = (s * row.astype(np.float64) for s, row in zip(u, self.map, strict=True))
+            u = sum(rows, np.zeros(self.D))
         return u.astype(np.float32)
 
     def server_vector(self, source: Source) -> Array:
@@ -358,7 +321,8 @@ class _File:
         _equal(f"length {of}", len(raw), 48 + 2 * D)
         magic, version, width, crc, model = struct.unpack("<8sHHI32s", raw[:48].tobytes())
         _equal(f"magic, version and width {of}", (magic, version, width), (b"\x89ELVECTO", 1, D))
-        _equal(f"checksum {of}", _crc_without(raw.tobytes(), 12), crc)
+        found = zlib.crc32(raw[16:].data, zlib.crc32(raw[:12].tobytes() + bytes(4)))
+        _equal(f"checksum {of}", found, crc)
         _equal(f"model {of}", model.hex(), self.model_id)
         _within(f"a number {of}", raw[48:].view("<f2"), -1e6, 1e6)
         return raw[48:].view("<f2").astype(np.float32)
@@ -375,11 +339,9 @@ class _Scorer:
 
     def __init__(self, file: _File, vector: Array, history: Array, by_history: bool) -> None:
         self.file, self.vector, self.history = file, vector, history
-        self.offsets = np.empty(file.G, dtype=np.float32)
-        u, rows = vector.astype(np.float64), max(1, 4096 // file.D)
-        for g in range(0, file.G, rows):
-            products = file.means[g : min(g + rows, file.G)].astype(np.float64) * u
-            self.offsets[g : g + rows] = np.add.accumulate(products, axis=1)[:, -1] + 0.0
+        u = vector.astype(np.float64)
+        offsets = [np.add.accumulate(row.astype(np.float64) * u)[-1] for row in file.means[:-1]]
+        self.offsets = np.array(offsets).astype(np.float32) + np.float32(0)
         root = np.sqrt(max(1, len(history))) if file.scaled else 1.0
         self.weights = (file.weights[:, int(by_history)] / np.float64(root)).astype(np.float32)
         low = (1 << 8 * min(file.full, 2)) - 1
@@ -393,9 +355,8 @@ class _Scorer:
         blocks, steps = np.divmod(kinds, 36)
         scales = self.file.steps[steps] * self.file.spreads[blocks]
         w = self.vector.reshape(-1, 8)[blocks] * scales[:, None]
-        tables = np.empty((len(w), 256), dtype=np.float32)
-        tables[:, 0], tables[:, 1] = -w[:, 0], w[:, 0]
-        for j in range(1, 8):
+        tables = np.zeros((len(w), 256), dtype=np.float32)
+        for j in range(8):
             np.add(tables[:, : 1 << j], w[:, j, None], out=tables[:, 1 << j : 2 << j])
             tables[:, : 1 << j] -= w[:, j, None]
         return tables
@@ -405,7 +366,7 @@ class _Scorer:
         file, longest = self.file, min(STRETCH, int(self.file.sizes.max()))
         scores, buffer = np.empty((2, longest), dtype=np.float32)
         index = np.empty(min(LOOKUPS, longest * 256), dtype=np.intp)
-        for g in np.flatnonzero(file.columns + file.counts):
+        for g in np.flatnonzero(file.columns + file.counts).tolist():
             for start in range(0, int(file.sizes[g]), STRETCH):
                 t = scores[: min(STRETCH, int(file.sizes[g]) - start)]
                 t.fill(0)
@@ -433,19 +394,14 @@ class _Scorer:
             for table, row in zip(tables, rows, strict=True):
                 table.take(row, None, buffer, "wrap")
                 np.add(t, buffer, t)
-        gains = index[: len(t)]
-        np.copyto(gains, matrix[0])
-        self.file.gains.take(gains, None, buffer, "wrap")
-        np.multiply(t, buffer, t)
+        t *= self.file.gains.take(matrix[0])
 
     def _add_votes(self, g: int, start: int, t: Array, index: Array) -> None:
         """Add to the scores of some items of a group what the history says of them."""
         file, rows, n = self.file, self.file.slot_rows(g), int(self.file.sizes[g])
         low = np.zeros((len(rows), len(t)), dtype=np.uint16)
-        if file.full > 1:
-            np.left_shift(rows[:, n + start : n + start + len(t)], np.uint16(8), out=low)
-        if file.full:
-            low |= rows[:, start : start + len(t)]
+        for f in range(min(file.full, 2)):
+            low |= rows[:, f * n + start : f * n + start + len(t)].astype(np.uint16) << 8 * f
         np.copyto(index[: low.size], low.ravel())
         hits = np.flatnonzero(self.perhaps.take(index[: low.size], mode="wrap"))
         slot, place = np.divmod(hits, len(t))  # by slot, so that votes add up in their order
@@ -491,7 +447,7 @@ class Bundle(AbstractContextManager["Bundle"]):
     def __init__(self, source: Source, sha256: str | None = None) -> None:
         data = _map(source)
         if sha256 is not None:
-            _equal("SHA-256 of the file", hashlib.sha256(data).hexdigest(), sha256.lower())
+            _equal("SHA-256 of the file", hashlib.sha256(data.data).hexdigest(), sha256.lower())
         self._file: _File | None = _File(data)
         self._titles: list[str | None] = []
 
@@ -517,52 +473,46 @@ class Bundle(AbstractContextManager["Bundle"]):
         repeat: bool = False,
         why: bool = False,
     ) -> Recommendations:
-        """The k best items for a person, best first.
+        """The k best items for a person, best first; fewer where there are fewer.
 
-        Args:
-            history: Ids of what the person had. Unknown ones are skipped and counted; each item
-                counts once. Without any, and without `user`, what suits most people comes first.
-            user: The person's vector from the server: path or bytes of its file.
-            k: How many to list; fewer come back where there are fewer.
-            exclude: Ids not to list; unknown ones are ignored.
-            only: Where given, no other items are listed.
-            repeat: Whether items of the history may be listed.
-            why: Whether to name the history item that speaks most for each.
+        `history` holds ids of what the person had: unknown ones are skipped and counted, each item
+        counts once. `user` is the person's vector from the server, the path or the bytes of its
+        file. Without either, what suits most people comes first. Not listed are items of `exclude`,
+        items outside `only` (where given) and, unless `repeat`, items of the history. `why` names
+        the history item that speaks most for each.
         """
         file = self._opened()
-        known, unknown = file.ids.find_all(history)
-        hidden, chosen = file.ids.find_all(exclude)[0], only and file.ids.find_all(only)[0]
+        known, unknown = file.ids.find(history)
+        hidden = np.union1d(file.ids.find(exclude)[0], known[: 0 if repeat else None])
+        chosen = None if only is None else file.ids.find(only)[0]
         vector = file.taste(known) if user is None else file.server_vector(user)
         scorer = _Scorer(file, vector, known, user is None)
-        hidden = hidden if repeat else np.union1d(hidden, known)
-        answer = self._named(scorer, scorer.best(k, hidden, chosen), why)
-        answer.unknown = unknown
-        return answer
+        return self._named(scorer, scorer.best(k, hidden, chosen), why, unknown)
 
     def similar(self, item: Id, k: int = 20) -> Recommendations:
         """The k items nearest to one, best first; LookupError if the bundle does not know it."""
         file = self._opened()
-        numbers, unknown = file.ids.find_all([item])
+        numbers, unknown = file.ids.find([item])
         if unknown:
             raise LookupError(f"item {item!r}: expected one of the bundle's {file.V:,} items")
-        scorer = _Scorer(file, next(file.units(numbers)).astype(np.float32), numbers, True)
-        return self._named(scorer, scorer.best(k, numbers, None), False)
+        scorer = _Scorer(file, file.unit(numbers[0]).astype(np.float32), numbers, True)
+        return self._named(scorer, scorer.best(k, numbers, None), False, 0)
 
-    def _named(self, scorer: _Scorer, listed: tuple[Array, Array], why: bool) -> Recommendations:
+    def _named(self, scorer: _Scorer, listed: Any, why: bool, unknown: int) -> Recommendations:
         ids, titles, answer = scorer.file.ids, self._titles, Recommendations()
+        answer.unknown = unknown
         for score, number in zip(*map(np.ndarray.tolist, listed), strict=True):
             reason = scorer.why(number) if why else None
-            title, because = titles and titles[number], reason if reason is None else ids[reason]
-            answer.append(Recommendation(ids[number], score, title or None, because))
+            because = None if reason is None else ids[reason]
+            title = titles[number] if titles else None
+            answer.append(Recommendation(ids[number], score, title, because))
         return answer
 
     def catalogue(self, path: Source) -> None:
         """Read titles from the catalogue [14] the bundle was packed with; refuse any other."""
         file, data = self._opened(), _map(path)
-        _equal("SHA-256 of the catalogue", hashlib.sha256(data).hexdigest(), file.catalogue)
-        titles = json.loads(data.tobytes())["titles"] or [None] * file.V
-        _equal("number of titles", len(titles), file.V)
-        self._titles = titles
+        _equal("SHA-256 of the catalogue", hashlib.sha256(data.data).hexdigest(), file.catalogue)
+        self._titles = json.loads(data.tobytes())["titles"] or []
 
     def info(self) -> dict[str, Any]:
         """What the bundle says of itself: counts, kinds, date, model, lengths, writer's notes."""
@@ -572,7 +522,7 @@ class Bundle(AbstractContextManager["Bundle"]):
         about |= {"ids": kinds[file.id_kind], "withdrawn": len(file.withdrawn)}
         about |= {"person": persons[file.person], "trained": file.trained}
         about |= {"model_id": file.model_id, "catalogue_sha256": file.catalogue, "meta": file.meta}
-        return about | {"sections": {NAMES[kind]: len(raw) for kind, raw in file.sections.items()}}
+        return about | {"sections": {name: len(raw) for name, raw in file.sections.items()}}
 
 
 def open(path: Source, sha256: str | None = None) -> Bundle:  # noqa: A001
@@ -583,7 +533,7 @@ def open(path: Source, sha256: str | None = None) -> Bundle:  # noqa: A001
 def _pieces(old: Array, patch: Array, used: int) -> Iterator[Array]:
     """What the operations of an upgrade give, one after the other; `used` bytes of it are read."""
     copied = 0
-    for offset, length in struct.iter_unpack("<QQ", patch[96:used]):
+    for offset, length in struct.iter_unpack("<QQ", patch[96:used].data):
         source, start, least = (patch, used, 0) if offset == ALL else (old, offset, copied)
         inside = 1 <= length <= len(source) - start and start >= least
         _check(inside, "an operation of the upgrade", (offset, length), "one within its file")
@@ -599,9 +549,8 @@ def apply_patch(old_path: Source, patch_path: Source, new_path: str | os.PathLik
     head = struct.unpack("<8sHHIQQ32s32s", patch[:96].tobytes())
     magic, version, zero, P, old_length, new_length, old_hash, new_hash = head
     _equal("magic and version of the upgrade", (magic, version, zero), (b"\x89ELPATCH", 1, 0))
-    _within("length of the new file", new_length, 0, LONGEST)
     _equal("length of the old file", len(old), old_length)
-    _equal("SHA-256 of the old file", hashlib.sha256(old).hexdigest(), old_hash.hex())
+    _equal("SHA-256 of the old file", hashlib.sha256(old.data).hexdigest(), old_hash.hex())
     _within("length of the upgrade", len(patch), 96 + 16 * P, LONGEST)
     made = sum(map(len, _pieces(old, patch, 96 + 16 * P)))
     _equal("length of what the upgrade makes", made, new_length)
@@ -609,8 +558,8 @@ def apply_patch(old_path: Source, patch_path: Source, new_path: str | os.PathLik
     try:
         with builtins.open(part, "wb") as file:
             for piece in _pieces(old, patch, 96 + 16 * P):
-                digest.update(piece)
-                file.write(piece)
+                digest.update(piece.data)
+                file.write(piece.data)
             os.fsync(file.fileno())
         _equal("SHA-256 of the new file", digest.hexdigest(), new_hash.hex())
         os.replace(part, new_path)
@@ -621,20 +570,14 @@ def apply_patch(old_path: Source, patch_path: Source, new_path: str | os.PathLik
 
 def main(words: list[str] | None = None) -> int:
     """0 after printing what was asked for; 2 where a file or an id is not what it should be."""
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        prog="python -m elasticrec_device",
-        description="Recommend items from an .elastic bundle, on this device alone.",
-        epilog="An id is the shop's own, or the item's number where the bundle has dense ids.",
-    )
+    about = "Recommend items. Ids are the shop's own, or numbers where the bundle has dense ids."
+    parser = argparse.ArgumentParser(prog="python -m elasticrec_device", description=about)
     add = parser.add_argument
     add("bundle", help="the .elastic file")
     add("--history", nargs="+", default=[], metavar="ID", help="what the person had")
     add("--vector", metavar="FILE", help="the person's vector from the server")
     add("-k", type=int, default=20, metavar="COUNT", help="how many to list (default: 20)")
     add("--exclude", nargs="+", default=[], metavar="ID", help="items not to list")
-    add("--similar", metavar="ID", help="list the items nearest to this one instead")
     add("--why", action="store_true", help="name the history item that speaks most for each")
     add("--catalogue", metavar="FILE", help="the catalogue of the bundle's model: shows titles")
     add("--info", action="store_true", help="say what the bundle is instead, as JSON")
@@ -646,10 +589,7 @@ def main(words: list[str] | None = None) -> int:
             history, exclude = ([own(each) for each in ids] for ids in (args.history, args.exclude))
             if args.catalogue:
                 bundle.catalogue(args.catalogue)
-            if args.similar is not None:
-                found = bundle.similar(own(args.similar), args.k)
-            else:
-                found = bundle.recommend(history, args.vector, args.k, exclude, why=args.why)
+            found = bundle.recommend(history, args.vector, args.k, exclude, why=args.why)
             answer = {"items": [item._asdict() for item in found], "unknown": found.unknown}
             if args.info or args.json:
                 print(json.dumps(bundle.info() if args.info else answer, indent=2))
