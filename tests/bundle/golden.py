@@ -8,9 +8,9 @@ import numpy as np
 from elasticrec.bundle.catalogue import catalogue
 from elasticrec.bundle.material import Material
 from elasticrec.bundle.writer import pack
+from elasticrec.coding.codes import Codes
 from elasticrec.coding.mixing import Mixing
 from elasticrec.coding.neighbours import Neighbours
-from elasticrec.coding.planes import Codes
 from elasticrec.data.ids import Ids
 from elasticrec.space.composition import Composition, Menu
 

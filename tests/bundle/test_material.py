@@ -4,12 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elasticrec.blocks.folder import ModelFolder
+from elasticrec.blocks.folder import MADE_FROM, ModelFolder
 from elasticrec.blocks.table import BlockTable
 from elasticrec.bundle.catalogue import catalogue, write_catalogue
 from elasticrec.bundle.header import IdKind
 from elasticrec.bundle.ids import id_section, storable
-from elasticrec.bundle.material import Material, packed_slot, rotated_map
+from elasticrec.bundle.material import Material, packed_slot
 from elasticrec.data.errors import InputError
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions, Pairs
@@ -134,14 +134,6 @@ def test_the_accounting_reserves_a_vector_only_where_one_comes(material):
     assert replace(material, person="history").accounting().reserved_bytes == 0
 
 
-def test_a_rotated_map_maps_rotated_vectors():
-    rng = np.random.default_rng(3)
-    R = np.linalg.qr(rng.normal(size=(16, 16)))[0]
-    M, s = rng.normal(size=(16, 16)), rng.normal(size=16)
-    rotated = rotated_map(M, R).astype(np.float64)
-    np.testing.assert_allclose((s @ R) @ rotated, (s @ M) @ R, atol=0.02)
-
-
 @pytest.fixture
 def folder(tmp_path, material):
     """A model folder whose codes are random."""
@@ -188,6 +180,11 @@ def test_a_folder_refuses_what_it_cannot_give(folder):
     folder.save_part("table", without)
     with pytest.raises(InputError, match="was made from another table"):
         Material.of(folder)
+    for name in ("groups", "menu", "codes", "mixing"):
+        folder.record(name, folder.fingerprint(name), MADE_FROM[name])
+    assert Material.of(folder).person == "history"
+    with pytest.raises(InputError, match="no map"):
+        Material.of(folder, map=True)
 
 
 def test_the_catalogue_is_tied_to_the_bundle_by_its_hash(folder, tmp_path):

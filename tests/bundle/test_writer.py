@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -6,7 +8,7 @@ import pytest
 
 from elasticrec.bundle.header import Kind, Layout
 from elasticrec.bundle.writer import meta, pack, write
-from elasticrec.coding.planes import Codes
+from elasticrec.coding.codes import Codes
 from elasticrec.data.errors import InputError
 from elasticrec.space.composition import F32, Composition, Menu
 from tests.bundle.making import random_material
@@ -138,3 +140,12 @@ def test_the_order_of_groups_and_planes_is_that_of_the_page(material, compositio
                 expected += codes.planes[n, p, start:stop].tobytes()
     assert file[at : at + len(expected)] == expected
     assert len(expected) == Layout.of(file).sections[Kind.CODES][1] > 0
+
+
+def test_packing_needs_nothing_heavy():
+    code = (
+        "import sys, elasticrec.bundle.writer, elasticrec.bundle.patch, elasticrec.bundle.person; "
+        "print({'torch', 'scipy', 'polars', 'pandas'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "set()\n"

@@ -14,10 +14,11 @@ from elasticrec.blocks.folder import ModelFolder
 from elasticrec.bundle.catalogue import catalogue
 from elasticrec.bundle.header import LARGEST_FLOAT, PERSONS, IdKind
 from elasticrec.bundle.ids import id_section, storable
+from elasticrec.coding.codes import Codes
 from elasticrec.coding.mixing import Mixing
 from elasticrec.coding.neighbours import Neighbours
-from elasticrec.coding.planes import Codes
 from elasticrec.data.errors import InputError
+from elasticrec.evaluation.persons import stored_map
 from elasticrec.space.composition import Menu
 from elasticrec.space.file_bytes import FileAccounting, number_bits
 
@@ -92,8 +93,6 @@ class Material:
             raise InputError(f"ids {ids!r}, expected 'none' or 'original'")
         split, table = folder.split(), folder.table()
         codes = folder.load_part("codes", Codes.load)
-        if map and table.fold_map is None:
-            raise InputError(f"{folder.root} has no map from histories to vectors to store")
         date = folder.about.get("trained")
         seconds = 0
         if date is not None:
@@ -109,7 +108,7 @@ class Material:
             "history" if table.users is None else "vector+history",
             storable(split.item_ids) if ids == "original" else None,
             hashlib.sha256(written).digest(),
-            rotated_map(table.fold_map, codes.rotation) if map else None,
+            stored_map(codes, table.fold_map) if map else None,
         )
 
     @property
@@ -179,15 +178,6 @@ class Material:
             raise InputError("neighbours' weights must be 0 to 15 and never rise along a list")
         if numbers[weights == 0].any():
             raise InputError("an empty slot holds a neighbour, expected 0")
-
-
-def rotated_map(fold_map: np.ndarray | None, rotation: np.ndarray) -> np.ndarray:
-    """(D, D) float16: the map M between rotated vectors, RᵀMR."""
-    if fold_map is None:
-        raise InputError("there is no map to rotate")
-    R = rotation.astype(np.float64)
-    rotated: np.ndarray = (R.T @ fold_map.astype(np.float64) @ R).astype(np.float16)
-    return rotated
 
 
 def packed_slot(numbers: np.ndarray, weights: np.ndarray, bits: int) -> bytes:

@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 
-from elasticrec.coding.planes import Codes
+from elasticrec.coding.codes import Codes
 from elasticrec.data.errors import InputError
 
 MAGIC = b"\x89ELVECTO"
