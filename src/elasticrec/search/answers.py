@@ -10,13 +10,14 @@ import numpy as np
 
 from elasticrec.search.controls import CONTROLS
 from elasticrec.search.evolution import SearchConfig, evolve
-from elasticrec.search.problem import Found, Quality
+from elasticrec.search.problem import Found, Problem, Quality
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
-from elasticrec.space.composition import Composition
 
 log = logging.getLogger(__name__)
 
+NESTING = 0.005
+"""The share of quality that a budget may lose by containing what the budget before it holds."""
 ALWAYS = ("uniform", "best-of-random", "greedy")
 """Controls that cost next to nothing."""
 
@@ -41,7 +42,11 @@ def answer_budgets(
     evaluate: Quality | None = None,
     report: Quality | None = None,
 ) -> list[Answer]:
-    """One answer per distinct budget, ascending; each search also starts from the one before.
+    """One answer per distinct budget, ascending; each contains the one before if it can.
+
+    That costs at most `NESTING` of the quality found without that condition, and free blocks have
+    none: there the search only starts from the composition before. Quality never falls from one
+    budget to the next.
 
     Args:
         seed: the draws of a budget depend on it and on the budget alone.
@@ -49,11 +54,11 @@ def answer_budgets(
         report: measures what was found; None leaves that out.
     """
     answers: list[Answer] = []
-    before: list[Composition] = []
+    before: Found | None = None
     for budget in sorted(set(budgets)):
         problem = searcher.problem(budget, evaluate)
         rng = np.random.default_rng((seed, budget.n_bytes))
-        found = evolve(problem, config, rng, starts=before if config.starts else ())
+        found = before = _search(searcher, problem, config, rng, before)
         others = [CONTROLS[name](problem, config, rng) for name in controls]
         if report is not None:
             found, *others = (
@@ -61,5 +66,36 @@ def answer_budgets(
             )
         log.info("%s: %s", budget, found.summary())
         answers.append(Answer(budget, found, tuple(others)))
-        before = [found.composition]
     return answers
+
+
+def _search(
+    searcher: Searcher,
+    problem: Problem,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    before: Found | None,
+) -> Found:
+    """The best composition of a budget; one that contains the budget before where that is as good.
+
+    Its seconds are those of both searches.
+    """
+    starts = [before.composition] if before is not None and config.starts else []
+    found = evolve(problem, config, rng, starts=starts)
+    if before is None or searcher.free:
+        return found
+    budget = problem.candidates.budget
+    around = searcher.problem(budget, problem.evaluate, containing=before.composition)
+    nested = evolve(around, config, rng, starts=starts)
+    seconds = found.seconds + nested.seconds
+    if _quality(nested) >= (1 - NESTING) * _quality(found):
+        found = nested
+    if _quality(found) < _quality(before):
+        note = f"more than {Budget(before.n_bytes)} would not help"
+        found = replace(before, note=note, trace=found.trace)
+    return replace(found, seconds=seconds)
+
+
+def _quality(found: Found) -> float:
+    """What a composition was chosen by: its measured quality where it was measured."""
+    return found.estimate if found.measured is None else found.measured

@@ -8,10 +8,11 @@ candidate is ever over budget.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 
-from elasticrec.space.budget import Budget
+from elasticrec.space.budget import Accounting, Budget
 from elasticrec.space.composition import Composition
 from elasticrec.space.ladder import Ladder
 
@@ -19,8 +20,11 @@ from elasticrec.space.ladder import Ladder
 class Candidates(ABC):
     """All candidates within a budget, and the ways from one to another."""
 
-    def __init__(self, ladder: Ladder, budget: Budget, *, topped: bool) -> None:
+    def __init__(
+        self, ladder: Ladder, accounting: Accounting, budget: Budget, *, topped: bool
+    ) -> None:
         self.ladder = ladder
+        self.accounting = accounting
         self.budget = budget
         self.allowance = ladder.allowance(budget)
         """Bytes that rows may take."""
@@ -35,7 +39,12 @@ class Candidates(ABC):
     @property
     def is_full(self) -> bool:
         """Whether the budget holds everything, so that there is nothing to search."""
-        return self.budget.n_bytes >= self.ladder.full_bytes
+        return self.budget.n_bytes >= self.full_bytes
+
+    @cached_property
+    def full_bytes(self) -> int:
+        """What everything costs."""
+        return self.n_bytes(self.everything())
 
     @abstractmethod
     def rows(self, candidate: np.ndarray) -> np.ndarray:
@@ -87,15 +96,16 @@ class Candidates(ABC):
         return Composition(depths[0], neighbours[0])
 
     def n_bytes(self, candidate: np.ndarray) -> int:
-        """What a candidate costs."""
-        return self.ladder.fixed_bytes + int(self.ladder.cost(self.rows(candidate)).sum())
+        """What a candidate costs, exactly; the ladder's sum may count some padding too many."""
+        return self.accounting.size(self.compose(candidate))
 
     def settled(
         self, candidate: np.ndarray, rng: np.random.Generator, *, top_up: bool = True
     ) -> np.ndarray:
-        """The candidate, repaired where it is over budget, then topped up where asked to."""
+        """The candidate, repaired where it may not stay, then topped up where asked to."""
         rows = self.rows(candidate)
         before = rows.copy()
+        rows = self.ladder.raised(rows)
         left = self.allowance - int(self.ladder.cost(rows).sum())
         left = self.ladder.repair(rows, left, rng)
         if top_up and self.topped:

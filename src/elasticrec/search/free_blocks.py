@@ -29,7 +29,8 @@ class FreeBlocks(Candidates):
             order: (N,) block numbers by falling energy: which ones the controls keep first.
             printed: as the paper prints it, unspent bytes stay unspent.
         """
-        super().__init__(Ladder.of_counts(len(order), accounting), budget, topped=not printed)
+        ladder = Ladder.of_counts(len(order), accounting)
+        super().__init__(ladder, accounting, budget, topped=not printed)
         self.order = order
         self._fewest = int((self.ladder.menu.depths[0] > 0).sum())
 

@@ -14,8 +14,22 @@ from elasticrec.space.randomizer import draw_rows
 class MenuRows(Candidates):
     """Each group has one row of a menu: our space."""
 
-    def __init__(self, menu: Menu, accounting: Accounting, budget: Budget) -> None:
-        super().__init__(Ladder.of(menu, accounting), budget, topped=True)
+    def __init__(
+        self,
+        menu: Menu,
+        accounting: Accounting,
+        budget: Budget,
+        *,
+        containing: Composition | None = None,
+    ) -> None:
+        """All compositions of a menu within a budget.
+
+        Args:
+            containing: what each of them must contain, such as that of a smaller budget.
+        """
+        floor = None if containing is None else menu.choice_of(containing)
+        ladder = Ladder.of(menu, accounting, floor=floor)
+        super().__init__(ladder, accounting, budget, topped=True)
         self.menu = menu
 
     def rows(self, candidate: np.ndarray) -> np.ndarray:
@@ -38,7 +52,8 @@ class MenuRows(Candidates):
         """Another row at random among those that the group's and the unspent bytes pay for."""
         left = self.allowance - int(self.ladder.cost(candidate).sum())
         prices = self.ladder.costs[group]
-        others = np.flatnonzero(prices <= prices[candidate[group]] + left)
+        payable = prices <= prices[candidate[group]] + left
+        others = np.flatnonzero(payable & self.ladder.allowed[group])
         others = others[others != candidate[group]]
         child = candidate.copy()
         if len(others):
@@ -48,6 +63,7 @@ class MenuRows(Candidates):
     def alike(self) -> np.ndarray:
         """The rows that fit in every group at once, less those contained in another such row."""
         fits = self.ladder.costs.sum(axis=0) <= self.allowance  # (R,)
+        fits &= self.ladder.allowed.all(axis=0)
         largest: np.ndarray = np.flatnonzero(fits & ~(self.ladder.up_steps & fits).any(axis=1))
         if not len(largest):
             return self.least()

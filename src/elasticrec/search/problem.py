@@ -178,6 +178,6 @@ class Record:
         space = self.problem.candidates
         whole = space.everything()
         number = self.add(whole, -1, "everything", float(self.problem.estimates(whole[None])[0]))
-        full = Budget(space.ladder.full_bytes)
+        full = Budget(space.full_bytes)
         note = f"the budget of {space.budget} holds the full model of {full}: everything is kept"
         return self.found(method, number, note)

@@ -22,19 +22,28 @@ class Ladder:
     down is its reverse. A choice is one row number per group: (G,) int64.
     """
 
-    def __init__(self, menu: Menu, costs: np.ndarray, *, fixed_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        menu: Menu,
+        costs: np.ndarray,
+        *,
+        fixed_bytes: int = 0,
+        floor: np.ndarray | None = None,
+    ) -> None:
         """A ladder over the rows of a menu.
 
         Args:
             costs: (G, R) int64 bytes of each group under each row.
             fixed_bytes: what is spent whatever the rows are.
+            floor: (G,) a row that each group must contain; None where any will do.
         """
         self.menu = menu
         self.costs: np.ndarray = np.asarray(costs, dtype=np.int64)
         costs = self.costs
         self.fixed_bytes = fixed_bytes
         self._groups = np.arange(len(self.costs))
-        below = menu.contained() & ~np.eye(menu.n_rows, dtype=bool)  # (R, R) r is part of s
+        contained = menu.contained()  # (R, R) r is part of s
+        below = contained & ~np.eye(menu.n_rows, dtype=bool)
         steps = below & ~(below @ below)
         self.up_steps = steps
         self.ups: list[list[int]] = [np.flatnonzero(row).tolist() for row in steps]
@@ -49,20 +58,28 @@ class Ladder:
         self._costs: list[list[int]] = costs.tolist()
         self._prices: list[list[int]] = self.prices.tolist()
         leaves: np.ndarray = np.array([not below for below in self.downs])
-        self.cheapest: np.ndarray = np.where(leaves, costs, NEVER).argmin(axis=1)
+        self.allowed: np.ndarray = np.ones(costs.shape, bool) if floor is None else contained[floor]
+        """(G, R) the rows that each group may have."""
+        self.has_floor = floor is not None
+        self._allowed: list[list[bool]] = self.allowed.tolist()
+        self.cheapest: np.ndarray = (
+            np.where(leaves, costs, NEVER).argmin(axis=1) if floor is None else floor
+        )
         """(G,) the least row of each group."""
-        self.dearest: np.ndarray = costs.shape[1] - 1 - costs[:, ::-1].argmax(axis=1)
+        within = np.where(self.allowed, costs, -1)
+        self.dearest: np.ndarray = costs.shape[1] - 1 - within[:, ::-1].argmax(axis=1)
         """(G,) the most that each group can keep."""
         self._falls = ~leaves[None] | (costs > self.cost(self.cheapest)[:, None])  # (G, R)
+        self._falls[self._groups, self.cheapest] = False
 
     @classmethod
-    def of(cls, menu: Menu, accounting: Accounting) -> Ladder:
+    def of(cls, menu: Menu, accounting: Accounting, *, floor: np.ndarray | None = None) -> Ladder:
         """The ladder of a menu's rows at what an accounting charges for them."""
         if accounting.needs_block and not menu.depths.any(axis=1).all():
             row = int(menu.depths.any(axis=1).argmin())
             raise InputError(f"row {row} of the menu keeps no block; this accounting demands one")
         costs = accounting.row_table(menu.depths, menu.neighbours)
-        return cls(menu, costs, fixed_bytes=accounting.fixed_bytes)
+        return cls(menu, costs, fixed_bytes=accounting.fixed_bytes, floor=floor)
 
     @classmethod
     def of_counts(cls, n_blocks: int, accounting: Accounting) -> Ladder:
@@ -106,7 +123,7 @@ class Ladder:
     def step_down(self, choice: np.ndarray, group: int, rng: np.random.Generator) -> int:
         """Take one step down from a group that can fall; the bytes it frees."""
         row = int(choice[group])
-        below = self.downs[row]
+        below = [lower for lower in self.downs[row] if self._allowed[group][lower]]
         # A row with nothing below it may still not be the cheapest one: then fall to that.
         lower = below[pick(rng, len(below))] if below else int(self.cheapest[group])
         choice[group] = lower
@@ -130,6 +147,13 @@ class Ladder:
     def can_rise(self, choice: np.ndarray, left: int) -> np.ndarray:
         """The groups that can take a step up within some bytes."""
         return np.flatnonzero(self.prices[self._groups, choice] <= left)
+
+    def raised(self, choice: np.ndarray) -> np.ndarray:
+        """The choice, with its least row for each group whose row is not allowed."""
+        if not self.has_floor:
+            return choice
+        raised: np.ndarray = np.where(self.allowed[self._groups, choice], choice, self.cheapest)
+        return raised
 
     def repair(self, choice: np.ndarray, left: int, rng: np.random.Generator) -> int:
         """Step down in random groups until nothing is overspent (Alg. 1, l. 8); the bytes left.

@@ -87,7 +87,7 @@ def draw_rows(ladder: Ladder, allowance: int, rng: np.random.Generator) -> np.nd
         shares = -np.sort(-shares)
     least, most = ladder.cost(ladder.cheapest), ladder.cost(ladder.dearest)
     granted = _shared(shares, least, most, allowance)
-    fits = ladder.costs <= granted[:, None]  # (G, R)
+    fits = (ladder.costs <= granted[:, None]) & ladder.allowed  # (G, R)
     grows = fits.astype(np.float32) @ ladder.up_steps.T.astype(np.float32) > 0
     largest = fits & ~grows
     rows: np.ndarray = np.where(largest, rng.random((G, R)), -1.0).argmax(axis=1)
