@@ -23,7 +23,7 @@ def brute_force(train):
     for i in range(train.n_items):
         for j in range(train.n_items):
             for u in np.flatnonzero(R[:, i] * R[:, j]):
-                strength[i, j] += (i != j) / (per_user[u] * np.sqrt(per_item[i] * per_item[j]))
+                strength[i, j] += (i != j) / np.sqrt(per_user[u] * per_item[i] * per_item[j])
     return strength
 
 
@@ -61,7 +61,7 @@ def test_hand_worked_weights_and_ties_to_the_lower_number():
     found = count_cooccurrence(train, 3)
     assert found.items[0].tolist() == [3, 1, 2]
     np.testing.assert_allclose(
-        found.weights[0], [1 / (2 * np.sqrt(2)), 1 / (3 * np.sqrt(2)), 1 / (3 * np.sqrt(2))]
+        found.weights[0], [1 / np.sqrt(4), 1 / np.sqrt(6), 1 / np.sqrt(6)]
     )
     assert found.items[3].tolist() == [0, -1, -1]
     assert found.items[4].tolist() == [-1, -1, -1]
