@@ -23,7 +23,7 @@ import struct
 import sys
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -129,8 +129,8 @@ class _Ids:
         for start in range(0, V, STRETCH):
             part = self.at[start : start + STRETCH + 1]
             _check((part[1:] > part[:-1]).all(), "offsets of IDS", "others", "rising ones")
-            inside = ((self.raw[part[:-1]] & 0xC0) == 0x80).any()
-            _check(not inside, "IDS", "an id that starts inside a character", "UTF-8")
+            inside = (self.raw[part[:-1]] & 0xC0) == 0x80
+            _check(not inside.any(), "start of an id", "a continuation byte", "a character")
         parts = (self.raw[i : i + STRETCH].tobytes() for i in range(0, len(self.raw), STRETCH))
         try:
             sum(map(len, codecs.iterdecode(parts, "utf-8")))
@@ -192,11 +192,11 @@ class _File:
         self.means = self._part("MEANS", (self.G + 1) * D * 2).view("<f2").reshape(-1, D)
         _within("a number of MEANS", self.means, -1e6, 1e6)
         decode = self._part("DECODE", 4 * N + 1232).view("<f4")
-        self.spreads, self.steps, rest = np.split(decode, (N, N + 36))
-        self.gains, self.votes = rest[:256], rest[256:]
+        self.spreads, self.steps, self.gains, self.votes = np.split(decode, (N, N + 36, N + 292))
         _within("a step", self.steps, -1e6, 1e6)
-        _within("a spread, gain or vote", np.concatenate((self.spreads, rest)), 0, 1e6)
-        _within("the first vote", self.votes[0], 0, 0)
+        _within("a spread", self.spreads, 0, 1e6)
+        _within("a gain or vote", decode[N + 36 :], 0, 1e6)
+        _equal("first of the votes", self.votes[0], 0)
         self.codes = self._part("CODES", int(self.codes_at[-1]))
         self.slots = self._part("NEIGHBOURS", int(self.slots_at[-1]))
         self._check_neighbours()
@@ -206,8 +206,8 @@ class _File:
         self.ids = _Ids(self.id_kind, V, self._part("IDS", text or 4 * self.id_kind * V))
         whole = max(4, len(has["WITHDRAWN"]) // 4 * 4) if "WITHDRAWN" in has else 0
         self.withdrawn = self._part("WITHDRAWN", whole).view("<u4").astype(np.int64)
-        rising = (np.diff(self.withdrawn, append=V) > 0).all()
-        _check(rising, "WITHDRAWN", "other numbers", f"rising numbers below {V}")
+        rises = np.diff(self.withdrawn, append=V) > 0
+        _check(rises.all(), "WITHDRAWN", "other numbers", f"rising numbers below {V}")
 
     def _part(self, name: str, length: int) -> Array:
         """A section of this length; where that is 0, there must be none (CODES may be empty)."""
@@ -227,7 +227,8 @@ class _File:
         _equal("numbers per block, reserved bytes", (width, zero, zero_2), (8, 0, 0))
         _within("date of the training", trained, 0, 253402300799)
         self.V, self.G, self.N, self.D, self.id_kind, self.person = V, G, N, 8 * N, id_kind, person
-        self.scaled, self.trained, self.catalogue = scale == 1, trained, catalogue.hex()
+        self.scaled, self.trained = scale == 1, trained
+        self.hash = catalogue.hex() if any(catalogue) else None
         self.full, self.rest = divmod(max(1, (V - 1).bit_length()), 8)
 
     def _read_groups(self, raw: Array) -> None:
@@ -266,16 +267,15 @@ class _File:
 
     def neighbours(self, g: int, slot: Array, local: Array) -> tuple[Array, Array]:
         """Numbers and weights in some slots of some items of a group."""
-        rows, n = self.slot_rows(g), int(self.sizes[g])
+        rows, n, plane = self.slot_rows(g), int(self.sizes[g]), -(-int(self.sizes[g]) // 8)
         flat, at, numbers = rows.ravel(), slot * rows.shape[1], np.zeros(1, dtype=np.int64)
         for f in range(self.full):
             numbers = numbers | flat[at + f * n + local].astype(np.int64) << 8 * f
-        at, bit = at + self.full * n, (local % 8).astype(np.uint8)
+        at = at + self.full * n
         for r in range(self.rest):
-            bits = flat[at + r * -(-n // 8) + local // 8] >> bit & 1
-            numbers = numbers | bits.astype(np.int64) << 8 * self.full + r
-        at = at + self.rest * -(-n // 8)
-        return numbers, flat[at + local // 2] >> (local % 2 * 4).astype(np.uint8) & 15
+            bits = flat[at + r * plane + local // 8] >> local % 8 & 1
+            numbers = numbers | bits << 8 * self.full + r
+        return numbers, flat[at + self.rest * plane + local // 2] >> local % 2 * 4 & 15
 
     def _check_neighbours(self) -> None:
         for g in np.flatnonzero(self.counts).tolist():
@@ -289,8 +289,7 @@ class _File:
                 numbers, weights = self.neighbours(g, np.arange(len(rows))[:, None], local)
                 _within("a neighbour", numbers.max(), 0, self.V - 1)
                 _check(not numbers[weights == 0].any(), "an empty slot", "a number", 0)
-                falls = (weights[1:] <= weights[:-1]).all()
-                _check(falls, "weights of an item", "rising ones", "ones that never rise")
+                _check((weights[1:] <= weights[:-1]).all(), "weights of an item", "a rise", "none")
 
     def unit(self, number: int) -> Array:
         """The vector of an item [6], divided by its length where that is above 0."""
@@ -309,7 +308,7 @@ class _File:
         """The vector of a person who is known by a history [10]."""
         if not len(history):
             return self.means[-1].astype(np.float32)
-        u = _unit(sum(map(self.unit, history), np.zeros(self.D)))  # `sum` adds in order
+        u: Array = _unit(sum(map(self.unit, history), np.zeros(self.D)))  # `sum` adds in order
         if len(self.map):
             rows = (s * row.astype(np.float64) for s, row in zip(u, self.map, strict=True))
             u = sum(rows, np.zeros(self.D))
@@ -342,8 +341,8 @@ class _Scorer:
         u = vector.astype(np.float64)
         offsets = [np.add.accumulate(row.astype(np.float64) * u)[-1] for row in file.means[:-1]]
         self.offsets = np.array(offsets).astype(np.float32) + np.float32(0)
-        root = np.sqrt(max(1, len(history))) if file.scaled else 1.0
-        self.weights = (file.weights[:, int(by_history)] / np.float64(root)).astype(np.float32)
+        root = np.sqrt(np.full(file.G, max(1, len(history)) if file.scaled else 1.0))
+        self.weights = (file.weights[:, int(by_history)] / root).astype(np.float32)
         low = (1 << 8 * min(file.full, 2)) - 1
         self.perhaps = np.zeros(low + 1, dtype=bool)  # has a history item these low bits?
         self.perhaps[history & low] = True
@@ -382,15 +381,13 @@ class _Scorer:
     def _add_codes(self, g: int, start: int, t: Array, buffer: Array, index: Array) -> None:
         """Leave in `t` what the codes of a stretch say; the order of additions is the page's."""
         matrix, kinds = self.file.matrix(g)[:, start : start + len(t)], self.file.kinds(g)
+        made = None if self.tables is None else self.tables[np.searchsorted(self.file.used, kinds)]
         at_once = max(1, min(len(index) // len(t), 256))
         for c in range(0, len(kinds), at_once):
-            part, some = matrix[1 + c : 1 + c + at_once], kinds[c : c + at_once]
+            part, some = matrix[1 + c : 1 + c + at_once], slice(c, c + at_once)
             rows = index[: part.size].reshape(part.shape)
             np.copyto(rows, part)  # `take` wants such indices; several columns at once are quicker
-            if self.tables is None:
-                tables = self._make_tables(some)
-            else:
-                tables = self.tables[np.searchsorted(self.file.used, some)]
+            tables = self._make_tables(kinds[some]) if made is None else made[some]
             for table, row in zip(tables, rows, strict=True):
                 table.take(row, None, buffer, "wrap")
                 np.add(t, buffer, t)
@@ -400,18 +397,19 @@ class _Scorer:
         """Add to the scores of some items of a group what the history says of them."""
         file, rows, n = self.file, self.file.slot_rows(g), int(self.file.sizes[g])
         low = np.zeros((len(rows), len(t)), dtype=np.uint16)
-        for f in range(min(file.full, 2)):
-            low |= rows[:, f * n + start : f * n + start + len(t)].astype(np.uint16) << 8 * f
+        for f in reversed(range(min(file.full, 2))):
+            low <<= 8
+            low |= rows[:, f * n + start : f * n + start + len(t)]
         np.copyto(index[: low.size], low.ravel())
         hits = np.flatnonzero(self.perhaps.take(index[: low.size], mode="wrap"))
         slot, place = np.divmod(hits, len(t))  # by slot, so that votes add up in their order
         numbers, weights = file.neighbours(g, slot, place + start)
-        known = np.isin(numbers, self.history)
+        known = self.history.take(self.history.searchsorted(numbers), mode="clip") == numbers
         votes = np.zeros(len(t), dtype=np.float32)
         np.add.at(votes, place[known], file.votes[weights[known]])
         t += votes * self.weights[g]
 
-    def why(self, number: int) -> int | None:
+    def why(self, number: int) -> Id | None:
         """The history item whose vote for an item is largest; None where none votes."""
         g = int(np.searchsorted(self.file.starts, number, side="right")) - 1
         if not self.file.counts[g]:
@@ -420,7 +418,9 @@ class _Scorer:
         numbers, weights = self.file.neighbours(g, slots, local)
         voting = (weights > 0) & np.isin(numbers, self.history)
         values = self.file.votes[weights[voting]]
-        return int(numbers[voting][values == values.max()].min()) if len(values) else None
+        if not len(values):
+            return None
+        return self.file.ids[int(numbers[voting][values == values.max()].min())]
 
     def best(self, k: int, hidden: Array, only: Array | None) -> tuple[Array, Array]:
         """Scores and numbers of the k best items, without hidden and withdrawn ones [12]."""
@@ -441,27 +441,20 @@ class _Scorer:
         return scores[order], numbers[order]
 
 
-class Bundle(AbstractContextManager["Bundle"]):
-    """An open bundle; a file stays mapped, so replace it by renaming, never in place."""
+class Bundle(_File, AbstractContextManager["Bundle"]):
+    """An open bundle. Its file stays mapped, so replace it by renaming, never in place."""
 
-    def __init__(self, source: Source, sha256: str | None = None) -> None:
-        data = _map(source)
-        if sha256 is not None:
-            _equal("SHA-256 of the file", hashlib.sha256(data.data).hexdigest(), sha256.lower())
-        self._file: _File | None = _File(data)
-        self._titles: list[str | None] = []
+    titles: Sequence[str | None] = ()  #: set by `catalogue`
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file, once no other thread is still reading it."""
-        self._file, self._titles = None, []
+        """Let go of the file. Ask nothing afterwards."""
+        self.__dict__.clear()
 
-    def _opened(self) -> _File:
-        if self._file is None:
-            raise ValueError("this bundle is closed")
-        return self._file
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{name!r}: the bundle is closed, or bundles have no such thing")
 
     def recommend(
         self,
@@ -481,53 +474,54 @@ class Bundle(AbstractContextManager["Bundle"]):
         items outside `only` (where given) and, unless `repeat`, items of the history. `why` names
         the history item that speaks most for each.
         """
-        file = self._opened()
-        known, unknown = file.ids.find(history)
-        hidden = np.union1d(file.ids.find(exclude)[0], known[: 0 if repeat else None])
-        chosen = None if only is None else file.ids.find(only)[0]
-        vector = file.taste(known) if user is None else file.server_vector(user)
-        scorer = _Scorer(file, vector, known, user is None)
+        known, unknown = self.ids.find(history)
+        hidden = np.union1d(self.ids.find(exclude)[0], known[: 0 if repeat else None])
+        chosen = None if only is None else self.ids.find(only)[0]
+        vector = self.taste(known) if user is None else self.server_vector(user)
+        scorer = _Scorer(self, vector, known, user is None)
         return self._named(scorer, scorer.best(k, hidden, chosen), why, unknown)
 
     def similar(self, item: Id, k: int = 20) -> Recommendations:
         """The k items nearest to one, best first; LookupError if the bundle does not know it."""
-        file = self._opened()
-        numbers, unknown = file.ids.find([item])
+        numbers, unknown = self.ids.find([item])
         if unknown:
-            raise LookupError(f"item {item!r}: expected one of the bundle's {file.V:,} items")
-        scorer = _Scorer(file, file.unit(numbers[0]).astype(np.float32), numbers, True)
+            raise LookupError(f"item {item!r}: expected one of the bundle's {self.V:,} items")
+        scorer = _Scorer(self, self.unit(numbers[0]).astype(np.float32), numbers, True)
         return self._named(scorer, scorer.best(k, numbers, None), False, 0)
 
     def _named(self, scorer: _Scorer, listed: Any, why: bool, unknown: int) -> Recommendations:
-        ids, titles, answer = scorer.file.ids, self._titles, Recommendations()
+        answer = Recommendations()
         answer.unknown = unknown
         for score, number in zip(*map(np.ndarray.tolist, listed), strict=True):
-            reason = scorer.why(number) if why else None
-            because = None if reason is None else ids[reason]
-            title = titles[number] if titles else None
-            answer.append(Recommendation(ids[number], score, title, because))
+            title = self.titles[number] if self.titles else None
+            because = scorer.why(number) if why else None
+            answer.append(Recommendation(self.ids[number], score, title, because))
         return answer
 
     def catalogue(self, path: Source) -> None:
         """Read titles from the catalogue [14] the bundle was packed with; refuse any other."""
-        file, data = self._opened(), _map(path)
-        _equal("SHA-256 of the catalogue", hashlib.sha256(data.data).hexdigest(), file.catalogue)
-        self._titles = json.loads(data.tobytes())["titles"] or []
+        data = _map(path)
+        _equal("SHA-256 of the catalogue", hashlib.sha256(data.data).hexdigest(), self.hash)
+        titles = json.loads(data.tobytes())["titles"] or ()
+        _check(len(titles) in (0, self.V), "number of titles", len(titles), self.V)
+        self.titles = titles
 
     def info(self) -> dict[str, Any]:
         """What the bundle says of itself: counts, kinds, date, model, lengths, writer's notes."""
-        file = self._opened()
         kinds, persons = ("dense", "u32", "u64", "strings"), ("history", "vector+history")
-        about = {"items": file.V, "groups": file.G, "blocks": file.N, "bytes": file.length}
-        about |= {"ids": kinds[file.id_kind], "withdrawn": len(file.withdrawn)}
-        about |= {"person": persons[file.person], "trained": file.trained}
-        about |= {"model_id": file.model_id, "catalogue_sha256": file.catalogue, "meta": file.meta}
-        return about | {"sections": {name: len(raw) for name, raw in file.sections.items()}}
+        about = {"items": self.V, "groups": self.G, "blocks": self.N, "bytes": self.length}
+        about |= {"ids": kinds[self.id_kind], "withdrawn": len(self.withdrawn)}
+        about |= {"person": persons[self.person], "trained": self.trained}
+        about |= {"model_id": self.model_id, "catalogue_sha256": self.hash, "meta": self.meta}
+        return about | {"sections": {name: len(raw) for name, raw in self.sections.items()}}
 
 
 def open(path: Source, sha256: str | None = None) -> Bundle:  # noqa: A001
     """The bundle of a file that breaks no rule and, where given, has this SHA-256 (in hex)."""
-    return Bundle(path, sha256)
+    data = _map(path)
+    if sha256 is not None:
+        _equal("SHA-256 of the file", hashlib.sha256(data.data).hexdigest(), sha256.lower())
+    return Bundle(data)
 
 
 def _pieces(old: Array, patch: Array, used: int) -> Iterator[Array]:
@@ -570,18 +564,16 @@ def apply_patch(old_path: Source, patch_path: Source, new_path: str | os.PathLik
 
 def main(words: list[str] | None = None) -> int:
     """0 after printing what was asked for; 2 where a file or an id is not what it should be."""
-    about = "Recommend items. Ids are the shop's own, or numbers where the bundle has dense ids."
-    parser = argparse.ArgumentParser(prog="python -m elasticrec_device", description=about)
+    parser = argparse.ArgumentParser("elasticrec_device", description="Recommend from a bundle.")
     add = parser.add_argument
     add("bundle", help="the .elastic file")
-    add("--history", nargs="+", default=[], metavar="ID", help="what the person had")
+    add("--history", nargs="+", default=[], metavar="ID", help="what the person had, by its ids")
     add("--vector", metavar="FILE", help="the person's vector from the server")
     add("-k", type=int, default=20, metavar="COUNT", help="how many to list (default: 20)")
     add("--exclude", nargs="+", default=[], metavar="ID", help="items not to list")
     add("--why", action="store_true", help="name the history item that speaks most for each")
     add("--catalogue", metavar="FILE", help="the catalogue of the bundle's model: shows titles")
-    add("--info", action="store_true", help="say what the bundle is instead, as JSON")
-    add("--json", action="store_true", help="print JSON, for programs")
+    add("--json", action="store_true", help="print JSON, and what the bundle says of itself")
     args = parser.parse_args(words)
     try:
         with open(args.bundle) as bundle:
@@ -591,8 +583,8 @@ def main(words: list[str] | None = None) -> int:
                 bundle.catalogue(args.catalogue)
             found = bundle.recommend(history, args.vector, args.k, exclude, why=args.why)
             answer = {"items": [item._asdict() for item in found], "unknown": found.unknown}
-            if args.info or args.json:
-                print(json.dumps(bundle.info() if args.info else answer, indent=2))
+            if args.json:
+                print(json.dumps(answer | {"bundle": bundle.info()}, indent=2))
                 return 0
     except (ValueError, LookupError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
