@@ -1,10 +1,9 @@
-/**
- * Ranks a catalogue on the device from one bundle: views on the file's bytes, codes never unpacked.
- * For browsers and Node 20. Written from docs/bundle-format.md; (n) names a section of that page.
- */
+// Ranks a catalogue on the device from one bundle: views on the file's bytes, codes stay packed.
+// For browsers and Node 20. Written from docs/bundle-format.md; (n) names a section of that page.
 
 /** @typedef {ArrayBuffer | Uint8Array<ArrayBuffer>} Bytes a file's bytes */
 /** @typedef {Uint8Array<ArrayBuffer>} View some bytes of a file, not copied */
+/** @typedef {Record<string, View | undefined>} Sections by name */
 /** @typedef {number | bigint | string} Id an original id; integers from 2^53 on are bigint */
 /**
  * @typedef {object} Ask
@@ -20,19 +19,16 @@
 /** @typedef {{items: Listed[], unknown: number}} List `unknown`: history ids that were skipped */
 /** @typedef {{ids: string[], titles: (string | null)[] | null}} Catalogue by item number */
 /** @typedef {ReturnType<typeof readGroups>['groups'][number]} Group */
-/** @typedef {{u: Float32Array, held: Uint32Array, byVector: boolean}} Person `held`: h of (10) */
+/** @typedef {{u: Float32Array, n: number, isHeld: Uint8Array, column: number}} Person (10) */
 
 /** A file that breaks a rule of the format or belongs to another model, or an unknown item. */
-export class BundleError extends Error {
-  name = 'BundleError';
-}
+export class BundleError extends Error { name = 'BundleError'; }
 
-const MAGIC = '\x89ELASTIC', VECTOR_MAGIC = '\x89ELVECTO', PATCH_MAGIC = '\x89ELPATCH';
-const SHAPE = 1, META = 2, GROUPS = 3, MEANS = 4, DECODE = 5, CODES = 6, NEIGHBOURS = 7, MAP = 8;
-const IDS = 9, WITHDRAWN = 10, PREFIX = 64, ENTRY = 32, LARGEST = 1e6, STRETCH = 2048;
-const NAMES = ['', 'SHAPE', 'META', 'GROUPS', 'MEANS', 'DECODE', 'CODES', 'NEIGHBOURS', 'MAP',
-  'IDS', 'WITHDRAWN'];
+const MAGIC = '89454c4153544943', VECTOR = '89454c564543544f', PATCH = '89454c5041544348';
+const KINDS = ' SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN'.split(' ');
+const PREFIX = 64, ENTRY = 32, LARGEST = 1e6, STRETCH = 2048;
 const UPPER = new Uint8Array(Uint16Array.of(1).buffer)[0]; // the half of a u64 that weighs more
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // a mark is text too
 const word = new Uint32Array(1), float = new Float32Array(word.buffer), { fround } = Math;
 
 /** @param {unknown} found @param {unknown} expected @param {string} what */
@@ -52,10 +48,11 @@ const bytesOf = (file) => (file instanceof Uint8Array ? file : new Uint8Array(fi
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 /** @param {Uint8Array} bytes */
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+/** @param {Uint8Array} bytes @param {number} from @param {number} to */
+const checkZero = (bytes, from, to) => (
+  same(hex(bytes.subarray(from, to)), '00'.repeat(to - from), `reserved bytes from ${from}`));
 /** A u64, beyond 2^53 rounded: beyond every limit. @param {DataView} view @param {number} at */
 const u64 = (view, at) => view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
-/** A strict decoder, to which a byte order mark is text like any other. */
-const utf8 = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Whether bit i is set. @param {Uint8Array} bits @param {number} i */
 const has = (bits, i) => ((bits[i >> 3] >> (i & 7)) & 1) === 1;
 
@@ -76,16 +73,10 @@ function halves(bytes, what) {
   });
 }
 
-/** @param {Uint8Array} bytes @param {number} from @param {number} to */
-function checkZero(bytes, from, to) {
-  same(hex(bytes.subarray(from, to)), '00'.repeat(to - from), `reserved bytes from ${from}`);
-}
-
 /** @param {Uint8Array} bytes @param {number} least @param {string} magic @param {string} what */
 function checkStart(bytes, least, magic, what) {
   within(bytes.length, least, 2 ** 40, `length of the ${what}`);
-  const expected = Uint8Array.from(magic, (letter) => letter.charCodeAt(0));
-  same(hex(bytes.subarray(0, 8)), hex(expected), `first bytes of the ${what}`);
+  same(hex(bytes.subarray(0, 8)), magic, `first bytes of the ${what}`);
   same(bytes[8] | (bytes[9] << 8), 1, `version of the ${what}`);
 }
 
@@ -114,45 +105,44 @@ function readSections(bytes) {
   checkStart(bytes, PREFIX, MAGIC, 'bundle');
   const view = viewOf(bytes), count = within(view.getUint32(12, true), 6, 10, 'sections');
   const end = within(PREFIX + ENTRY * count, PREFIX, bytes.length, 'end of the section table');
-  const head = bytes.slice(0, end).fill(0, 24, 28);
-  same(crc32(head), view.getUint32(24, true), 'checksum of the section table');
+  same(crc32(bytes.slice(0, end).fill(0, 24, 28)), view.getUint32(24, true), 'prefix checksum');
   same(u64(view, 16), bytes.length, 'length of the file, as it says');
   checkZero(bytes, 10, 12);
   checkZero(bytes, 28, 32);
-  /** @type {(View | undefined)[]} */
-  const sections = NAMES.map(() => undefined);
+  /** @type {Sections} */
+  const sections = {};
   let last = 0, stop = end;
   for (let entry = PREFIX; entry < end; entry += ENTRY) {
     const kind = within(view.getUint32(entry, true), last + 1, 10, 'kind of a section');
-    const at = u64(view, entry + 8), length = u64(view, entry + 16), name = NAMES[kind];
+    const at = u64(view, entry + 8), length = u64(view, entry + 16), name = KINDS[kind];
     same(at, Math.ceil(stop / 64) * 64, `offset of ${name}`);
     within(at + length, at, bytes.length, `end of ${name}`);
     checkZero(bytes, entry + 24, entry + ENTRY);
     checkZero(bytes, stop, at);
     [last, stop] = [kind, at + length];
-    const section = sections[kind] = bytes.subarray(at, stop);
+    const section = sections[name] = bytes.subarray(at, stop);
     same(crc32(section), view.getUint32(entry + 4, true), `checksum of ${name}`);
   }
   same(stop, bytes.length, 'end of the last section');
   return sections;
 }
 
-/**
- * A section, which must be this long; undefined: it must not be there.
- * @param {(View | undefined)[]} sections @param {number} kind @param {number | undefined} length
- */
-function need(sections, kind, length) {
-  same(sections[kind]?.length, length, `length of ${NAMES[kind]}`);
-  return sections[kind] ?? new Uint8Array(0);
+/** @param {Sections} sections @param {string} name @param {number | undefined} length if there */
+function need(sections, name, length) {
+  same(sections[name]?.length, length, `length of ${name}`);
+  return sections[name] ?? new Uint8Array(0);
+}
+
+/** @template T @param {() => T} act @param {string} failed */
+function attempt(act, failed) {
+  try { return act(); } catch { throw new BundleError(failed); }
 }
 
 /** @param {Uint8Array} bytes @param {string} what @returns {Record<string, any>} */
 function readObject(bytes, what) {
-  try {
-    const value = JSON.parse(utf8().decode(bytes));
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;
-  } catch { /* said below */ }
-  throw new BundleError(`${what}: no JSON object in UTF-8`);
+  const value = attempt(() => JSON.parse(utf8.decode(bytes)), `${what}: no JSON in UTF-8`);
+  same(Object.prototype.toString.call(value), '[object Object]', what);
+  return value;
 }
 
 /** Bytes of one slot of a group (7). @param {number} size @param {number} bits of a number */
@@ -173,13 +163,11 @@ function readGroups(bytes, G, N, V, bits) {
     checkZero(bytes, at + 5, at + 8);
     const weights = [8, 12].map((field) => (
       within(view.getFloat32(at + field, true), 0, LARGEST, `vote weight of group ${g}`)));
-    let columns = 0; // of bytes, in the codes
-    for (const depth of depths) columns += within(depth, 0, 8, `depth in group ${g}`);
-    const tables = new Uint32Array(Math.ceil(columns / 8) * 8); // in eights: table 0 adds nothing
-    for (let n = 0, at = 0; n < N; n++) {
-      const b = depths[n], plane = (b * (b - 1)) / 2;
-      for (let p = 0; p < b; p++) tables[at++] = 256 * (1 + (plane + p) * N + n);
-    }
+    const planes = Array.from(depths).flatMap((b, n) => Array.from(
+      { length: within(b, 0, 8, `depth in group ${g}`) },
+      (_, p) => 256 * (1 + ((b * (b - 1)) / 2 + p) * N + n)));
+    const columns = planes.length, tables = new Uint32Array(Math.ceil(columns / 8) * 8);
+    tables.set(planes); // where the table of each byte column starts; in eights, with one of zeros
     groups.push({ g, first, size, depths, columns, tables, codesAt, neighbours, slotsAt, weights });
     first += size;
     codesAt += columns && size * (1 + columns);
@@ -189,16 +177,8 @@ function readGroups(bytes, G, N, V, bits) {
   return { groups, codesLength: codesAt, slotsLength: slotsAt };
 }
 
-/** Numbers of withdrawn items (9). @param {View | undefined} bytes @param {number} V */
-function readWithdrawn(bytes, V) {
-  if (!bytes) return new Uint32Array(0);
-  within(bytes.length, 4, 4 * V, 'length of WITHDRAWN');
-  same(bytes.length % 4, 0, 'odd bytes of WITHDRAWN');
-  const view = viewOf(bytes);
-  const all = Uint32Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i, true));
-  all.forEach((number, i) => within(number, i && all[i - 1] + 1, V - 1, 'withdrawn item'));
-  return all;
-}
+/** A 4-bit weight. @param {Uint8Array} slots @param {number} at @param {number} i in the group */
+const weightOf = (slots, at, i) => (slots[at + (i >> 1)] >> (4 * (i & 1))) & 15;
 
 /** Below 0 where a comes first. @param {Uint8Array} a @param {Uint8Array} b */
 function compare(a, b) {
@@ -234,28 +214,27 @@ function addEight(sums, codes, at, { size, columns, tables }, first, T) {
 
 /** An open bundle; made by `openBundle` or `readBundle`. */
 export class Bundle {
-  #V; #G; #N; #D; #kind; #scaled; #about; #sigma; #steps; #gains; #votes; #means;
-  #bits; #groups; #used; #codes; #slots; #map; #withdrawn; #ids;
-  /** @type {Uint32Array | undefined} item numbers by rising id, made at first use */
-  #order;
-  /** @type {Float32Array | undefined} a person's tables */
-  #T;
+  #V; #N; #D; #kind; #scaled; #about; #sigma; #steps; #gains; #votes; #means;
+  #bits; #groups; #used; #codes; #slots; #map; #ids; #idView;
+  #order = /** @type {Uint32Array | undefined} */ (undefined); // item numbers by rising key
+  #T = /** @type {Float32Array | undefined} */ (undefined); // a person's tables
   #sums = new Float32Array(STRETCH); #voted = new Float32Array(STRETCH);
-  #numbers = new Int32Array(STRETCH); #weights = new Uint8Array(STRETCH);
+  #numbers = new Int32Array(STRETCH); #withdrawn = /** @type {number[]} */ ([]);
 
   /** @param {View} bytes */
   constructor(bytes) {
-    const sections = readSections(bytes), shape = need(sections, SHAPE, 64), view = viewOf(shape);
+    const sections = readSections(bytes), shape = need(sections, 'SHAPE', 64), view = viewOf(shape);
     const most = Math.min(2 ** 26, 8 * bytes.length), catalogue = shape.subarray(24, 56);
     const V = this.#V = within(view.getUint32(0, true), 1, most, 'items');
-    const G = this.#G = within(view.getUint16(4, true), 1, Math.min(V, 4096), 'groups');
+    const G = within(view.getUint16(4, true), 1, Math.min(V, 4096), 'groups');
     const N = this.#N = within(view.getUint16(6, true), 1, 256, 'blocks per item');
-    const D = this.#D = 8 * N, kind = this.#kind = within(shape[9], 0, 3, 'id kind');
+    const D = this.#D = 8 * N, used = this.#used = new Uint8Array(1 + 36 * N);
+    const kind = this.#kind = within(shape[9], 0, 3, 'id kind');
     this.#scaled = within(shape[11], 0, 1, 'vote scale');
     same(shape[8], 8, 'numbers per block');
     checkZero(shape, 12, 16);
     checkZero(shape, 56, 64);
-    const decode = viewOf(need(sections, DECODE, 4 * N + 1232));
+    const decode = viewOf(need(sections, 'DECODE', 4 * N + 1232));
     const floats = Float32Array.from({ length: N + 308 }, (_, i) => within(
       decode.getFloat32(4 * i, true), i >= N && i < N + 36 ? -LARGEST : 0, LARGEST, 'DECODE'));
     this.#sigma = floats.subarray(0, N);
@@ -263,58 +242,55 @@ export class Bundle {
     this.#gains = floats.subarray(N + 36, N + 292);
     this.#votes = floats.subarray(N + 292);
     same(this.#votes[0], 0, 'vote of weight 0');
-    this.#means = halves(need(sections, MEANS, 2 * (G + 1) * D), 'MEANS');
-    this.#map = sections[MAP] && halves(need(sections, MAP, 2 * D * D), 'MAP');
+    this.#means = halves(need(sections, 'MEANS', 2 * (G + 1) * D), 'MEANS');
+    this.#map = sections.MAP && halves(need(sections, 'MAP', 2 * D * D), 'MAP');
     this.#bits = Math.max(1, 32 - Math.clz32(V - 1)); // of an item number
-    const read = readGroups(need(sections, GROUPS, G * (16 + N)), G, N, V, this.#bits);
+    const read = readGroups(need(sections, 'GROUPS', G * (16 + N)), G, N, V, this.#bits);
     this.#groups = read.groups;
-    this.#used = new Uint8Array(36 * N);
-    for (const { tables } of read.groups) for (const at of tables) this.#used[at / 256 - 1] = 1;
-    this.#codes = need(sections, CODES, read.codesLength);
-    this.#slots = need(sections, NEIGHBOURS, read.slotsLength || undefined);
+    for (const { tables } of this.#groups) for (const at of tables) used[at / 256] = 1;
+    this.#codes = need(sections, 'CODES', read.codesLength);
+    this.#slots = need(sections, 'NEIGHBOURS', read.slotsLength || undefined);
     for (const group of this.#groups) this.#checkSlots(group);
-    this.#withdrawn = readWithdrawn(sections[WITHDRAWN], V);
-    this.#ids = need(sections, IDS, kind < 3 ? 4 * kind * V || undefined : sections[IDS]?.length);
+    const outLength = sections.WITHDRAWN && Math.max(4, sections.WITHDRAWN.length & ~3);
+    const out = viewOf(need(sections, 'WITHDRAWN', outLength));
+    for (let at = 0, last = -1; at < out.byteLength; at += 4) {
+      last = within(out.getUint32(at, true), last + 1, V - 1, 'withdrawn item');
+      this.#withdrawn.push(last);
+    }
+    this.#ids = need(sections, 'IDS', kind < 3 ? 4 * kind * V || undefined : sections.IDS?.length);
+    this.#idView = viewOf(this.#ids);
     if (kind === 3) this.#checkTexts();
     this.#about = {
-      version: 1, bytes: bytes.length, modelId: hex(bytes.subarray(32, 64)), items: V, dimensions: D,
-      trained: within(u64(view, 16), 0, 253402300799, 'date of the training'),
+      version: 1, bytes: bytes.length, modelId: hex(bytes.subarray(32, 64)), items: V,
+      dimensions: D, trained: within(u64(view, 16), 0, 253402300799, 'date of the training'),
       catalogue: catalogue.some((byte) => byte) ? hex(catalogue) : null,
       person: ['history', 'vector+history'][within(shape[10], 0, 1, 'person')],
       idKind: ['dense', 'u32', 'u64', 'string'][kind], withdrawn: this.#withdrawn.length,
       voteScale: ['none', '1/sqrt(n)'][this.#scaled], hasMap: this.#map !== undefined,
-      meta: readObject(need(sections, META, 512), 'META'),
+      meta: readObject(need(sections, 'META', 512), 'META'),
     };
   }
 
   /** What the file says of itself. */
   info() {
-    const groups = this.#groups.map(({ size, depths, neighbours, weights }) => (
-      { size, depths: [...depths], neighbours, weights: [...weights] }));
-    return { ...this.#about, groups };
+    return { ...this.#about, groups: this.#groups.map(({ size, depths, neighbours, weights }) => (
+      { size, depths: [...depths], neighbours, weights: [...weights] })) };
   }
 
   /** The k best items for a person, best first (12). @param {Ask} ask @returns {List} */
   recommend({ history = [], user, k = 20, exclude = [], only, repeat = false, why = false } = {}) {
-    const { person, unknown } = this.#personOf(history, user), held = repeat ? [] : person.held;
-    const skip = bitsOf(this.#V, this.#withdrawn, this.#known(exclude).held, held);
-    const allow = only && bitsOf(this.#V, this.#known(only).held);
-    return { items: this.#list(person, k, skip, allow, why), unknown };
+    const { held, unknown } = this.#known(history), person = this.#personOf(held, user);
+    const skip = bitsOf(this.#V, this.#withdrawn, this.#known(exclude).held, repeat ? [] : held);
+    if (only) bitsOf(this.#V, this.#known(only).held).forEach((kept, i) => { skip[i] |= ~kept; });
+    return { items: this.#list(person, k, skip, why), unknown };
   }
 
   /** The k items most like one (12). @param {Id} item @returns {List} */
   similar(item, k = 20) {
-    const { held } = this.#known([item]), skip = bitsOf(this.#V, this.#withdrawn, held);
-    if (held.length === 0) throw new BundleError(`item ${item}: unknown to this bundle`);
-    const person = { u: Float32Array.from(this.#direction(held[0])), held, byVector: false };
-    return { items: this.#list(person, k, skip, undefined, false), unknown: 0 };
-  }
-
-  /** All scores (11) by item number, -Infinity for what keeps nothing. @param {Ask} ask */
-  scores({ history = [], user } = {}) {
-    const all = new Float32Array(this.#V).fill(-Infinity);
-    this.#score(this.#personOf(history, user).person, (first, scores) => all.set(scores, first));
-    return all;
+    const number = within(this.number(item), 0, this.#V, `number of item ${item}, -1 if unknown`);
+    const u = Float32Array.from(this.#direction(number)), isHeld = bitsOf(this.#V, [number]);
+    const skip = bitsOf(this.#V, this.#withdrawn, [number]);
+    return { items: this.#list({ u, n: 1, isHeld, column: 1 }, k, skip, false), unknown: 0 };
   }
 
   /** Ids and titles (14). @param {string | Bytes} file @returns {Promise<Catalogue>} */
@@ -324,73 +300,68 @@ export class Bundle {
     const { format, model_id: model, ids, titles } = readObject(bytes, 'catalogue');
     same(format, 'elasticrec catalogue 1', 'format of the catalogue');
     same(model, this.#about.modelId, 'model of the catalogue');
-    for (const list of [ids, titles ?? ids]) {
-      same(Array.isArray(list) && list.length, this.#V, 'items of the catalogue');
-    }
+    same(ids?.length, this.#V, 'ids in the catalogue');
+    if (titles !== null) same(titles?.length, this.#V, 'titles in the catalogue');
     return { ids, titles };
   }
 
   /** The original id of an item (9). @param {number} number @returns {Id} */
   id(number) {
     if (this.#kind === 0) return number;
-    if (this.#kind === 3) return utf8().decode(this.#text(number));
-    if (this.#kind === 1) return viewOf(this.#ids).getUint32(4 * number, true);
-    const id = viewOf(this.#ids).getBigUint64(8 * number, true);
+    const key = this.#key(number);
+    if (this.#kind === 3) return utf8.decode(key);
+    if (this.#kind === 1) return viewOf(key).getUint32(0, true);
+    const id = viewOf(key).getBigUint64(0, true);
     return id > Number.MAX_SAFE_INTEGER ? id : Number(id);
   }
 
   /** The number of an item, -1 where its id does not occur. @param {Id} id @returns {number} */
   number(id) {
-    const text = this.#kind === 3, whole = typeof id === 'bigint' || Number.isSafeInteger(id);
-    if (text ? typeof id !== 'string' : !whole) return -1;
+    const text = typeof id === 'string', whole = typeof id === 'bigint' || Number.isSafeInteger(id);
+    if (text ? this.#kind !== 3 : this.#kind === 3 || !whole) return -1;
     if (this.#kind === 0) return Number(id) >= 0 && Number(id) < this.#V ? Number(id) : -1;
-    const order = this.#order ??= this.#sorted(), sought = new TextEncoder().encode(String(id));
+    const key = text ? new TextEncoder().encode(id) : Uint8Array.from({ length: 4 * this.#kind },
+      (_, i) => Number(BigInt.asUintN(8, BigInt(id) >> BigInt(8 * i))));
+    const order = this.#order ??= this.#sorted();
     let low = 0, high = order.length;
     while (low < high) {
-      const middle = (low + high) >> 1, i = order[middle];
-      if (text ? compare(this.#text(i), sought) < 0 : this.id(i) < id) low = middle + 1;
-      else high = middle;
+      const middle = (low + high) >> 1;
+      if (compare(this.#key(order[middle]), key) < 0) low = middle + 1; else high = middle;
     }
     return low < order.length && this.id(order[low]) == id ? order[low] : -1; // 5n == 5
   }
 
-  /** The bytes of a string id. @param {number} i */
-  #text(i) {
-    const view = viewOf(this.#ids), at = 4 * (this.#V + 1);
-    return this.#ids.subarray(at + view.getUint32(4 * i, true), at + view.getUint32(4 * i + 4, true));
+  /** The bytes of an id, by which they are sorted. @param {number} i */
+  #key(i) {
+    const width = 4 * this.#kind, text = 4 * (this.#V + 1), view = this.#idView;
+    if (this.#kind < 3) return this.#ids.subarray(width * i, width * (i + 1));
+    const [from, to] = [view.getUint32(4 * i, true), view.getUint32(4 * i + 4, true)];
+    return this.#ids.subarray(text + from, text + to);
   }
 
   #checkTexts() {
-    const V = this.#V, length = this.#ids.length - 4 * (V + 1), decoder = utf8();
-    within(length, V, 2 ** 32, 'length of the text of IDS');
+    const V = this.#V, length = within(this.#ids.length - 4 * (V + 1), V, 2 ** 32, 'length of ids');
     for (let i = 0, end = 0; i <= V; i++) {
       const least = i === V ? length : end + Math.min(i, 1), most = i ? length : 0;
-      end = within(viewOf(this.#ids).getUint32(4 * i, true), least, most, `end of id ${i - 1}`);
+      end = within(this.#idView.getUint32(4 * i, true), least, most, 'end of an id');
     }
-    try {
-      for (let i = 0; i < V; i++) decoder.decode(this.#text(i));
-    } catch {
-      throw new BundleError('IDS: not every id is UTF-8');
-    }
+    for (let i = 0; i < V; i++) attempt(() => utf8.decode(this.#key(i)), 'IDS: an id is no UTF-8');
   }
 
-  /** Item numbers by rising id; refuses an id that occurs twice. */
+  /** Item numbers by rising key; refuses an id that occurs twice. */
   #sorted() {
-    const V = this.#V, ids = this.#ids, width = 4 * this.#kind, text = this.#kind === 3;
+    const V = this.#V, ids = this.#ids, width = this.#kind < 3 ? 4 * this.#kind : 0;
     let order = Uint32Array.from({ length: V }, (_, i) => i);
-    if (text) order.sort((a, b) => compare(this.#text(a), this.#text(b)));
-    for (let digit = 0; !text && digit < width; digit++) { // by bytes, the lowest first
+    if (!width) order.sort((a, b) => compare(this.#key(a), this.#key(b)));
+    for (let digit = width - 1; digit >= 0; digit--) { // numbers byte by byte: far faster
       const places = new Uint32Array(257), sorted = new Uint32Array(V);
       for (let i = digit; i < ids.length; i += width) places[ids[i] + 1]++;
       for (let i = 0; i < 256; i++) places[i + 1] += places[i];
       for (const i of order) sorted[places[ids[width * i + digit]]++] = i;
       order = sorted;
     }
-    for (let i = 1; i < V; i++) {
-      const [a, b] = [order[i - 1], order[i]];
-      const twice = text ? compare(this.#text(a), this.#text(b)) === 0 : this.id(a) === this.id(b);
-      if (twice) throw new BundleError(`items ${a} and ${b}: the same id ${this.id(a)}`);
-    }
+    const again = order.find((i, at) => at > 0 && !compare(this.#key(order[at - 1]), this.#key(i)));
+    if (again !== undefined) throw new BundleError(`item ${again}: its id occurs twice`);
     return order;
   }
 
@@ -420,9 +391,6 @@ export class Bundle {
         numbers[i] |= ((slots[at + (k >> 3)] >> (k & 7)) & 1) << bit;
       }
     }
-    for (let i = 0, k = from; i < n; i++, k++) {
-      this.#weights[i] = (slots[at + (k >> 1)] >> (4 * (k & 1))) & 15;
-    }
     return at;
   }
 
@@ -435,18 +403,18 @@ export class Bundle {
       for (let slot = 0; slot < neighbours; slot++) {
         const at = this.#readSlot(group, slot, from, n);
         for (let i = 0; i < n; i++) {
-          const weight = this.#weights[i], most = weight ? this.#V - 1 : 0;
-          if (weight > before[i] || this.#numbers[i] > most) {
-            within(weight, 0, before[i], `weight ${slot} of item ${first + from + i}`);
-            within(this.#numbers[i], 0, most, `neighbour ${slot} of item ${first + from + i}`);
+          const weight = weightOf(this.#slots, at, from + i), number = this.#numbers[i];
+          if (weight > before[i] || number >= (weight ? this.#V : 1)) {
+            throw new BundleError(`slot ${slot} of item ${first + from + i}: neighbour ${number}, `
+              + `weight ${weight} behind weight ${before[i]}`);
           }
           before[i] = weight;
         }
-        if (size & 1) same(this.#slots[at + (size >> 1)] >> 4, 0, 'unused half of the weights');
+        let unused = size & 1 ? this.#slots[at + (size >> 1)] >> 4 : 0;
         for (let r = 0; size & 7 && r < (this.#bits & 7); r++) {
-          const unused = this.#slots[at - 1 - r * Math.ceil(size / 8)] >> (size & 7);
-          same(unused, 0, 'unused bits of a plane');
+          unused |= this.#slots[at - 1 - r * Math.ceil(size / 8)] >> (size & 7);
         }
+        same(unused, 0, `unused bits behind item ${first + size - 1}`);
       }
     }
   }
@@ -471,26 +439,23 @@ export class Bundle {
     return unit(x);
   }
 
-  /** Who asks (10). @param {Iterable<Id>} history @param {Bytes | undefined} user */
-  #personOf(history, user) {
-    const { held, unknown } = this.#known(history), D = this.#D, map = this.#map;
-    let u = this.#means.slice(this.#G * D);
-    if (user !== undefined) u = this.#readVector(bytesOf(user));
-    else if (held.length > 0) {
-      const sum = new Float64Array(D), mapped = new Float64Array(D);
-      for (const i of held) this.#direction(i).forEach((value, k) => { sum[k] += value; });
-      const s = unit(sum);
-      for (let j = 0; map && j < D; j++) {
-        for (let k = 0; k < D; k++) mapped[k] += s[j] * map[j * D + k];
-      }
-      u = Float32Array.from(map ? mapped : s);
+  /** Who asks (10). @param {Uint32Array} held @param {Bytes | undefined} user */
+  #personOf(held, user) {
+    const D = this.#D, map = this.#map, n = held.length, isHeld = bitsOf(this.#V, held);
+    if (user !== undefined) return { u: this.#readVector(bytesOf(user)), n, isHeld, column: 0 };
+    if (n === 0) return { u: this.#means.subarray(-D), n, isHeld, column: 1 };
+    const sum = new Float64Array(D), mapped = new Float64Array(D);
+    for (const i of held) this.#direction(i).forEach((value, k) => { sum[k] += value; });
+    const s = unit(sum);
+    for (let j = 0; map && j < D; j++) {
+      for (let k = 0; k < D; k++) mapped[k] += s[j] * map[j * D + k];
     }
-    return { person: { u, held, byVector: user !== undefined }, unknown };
+    return { u: Float32Array.from(map ? mapped : s), n, isHeld, column: 1 };
   }
 
   /** A person's vector from its file (13). @param {View} bytes */
   #readVector(bytes) {
-    checkStart(bytes, 48, VECTOR_MAGIC, 'vector file');
+    checkStart(bytes, 48, VECTOR, 'vector file');
     const view = viewOf(bytes), crc = crc32(bytes.slice().fill(0, 12, 16));
     same(view.getUint16(10, true), this.#D, 'dimensions of the vector file');
     same(bytes.length, 48 + 2 * this.#D, 'length of the vector file');
@@ -502,8 +467,9 @@ export class Bundle {
   /** A person's tables (11.2): zeros, then all blocks of each plane. @param {Float32Array} u */
   #makeTables(u) {
     const N = this.#N, T = this.#T ??= new Float32Array(256 * (1 + 36 * N));
-    for (let table = 0, at = 256; table < 36 * N; table++, at += 256) {
-      const n = table % N, s = fround(this.#steps[(table - n) / N] * this.#sigma[n]);
+    for (let table = 1; table < this.#used.length; table++) {
+      const at = 256 * table, n = (table - 1) % N, plane = (table - 1 - n) / N;
+      const s = fround(this.#steps[plane] * this.#sigma[n]);
       if (!this.#used[table]) continue;
       T[at + 1] = u[8 * n] * s;
       T[at] = -T[at + 1];
@@ -522,27 +488,25 @@ export class Bundle {
    * Gives the scores (11) of all items that keep something, stretch by stretch.
    * @param {Person} person @param {(first: number, scores: Float32Array) => void} take
    */
-  #score({ u, held, byVector }, take) {
-    const D = this.#D, isHeld = bitsOf(this.#V, held), codes = this.#codes, T = this.#makeTables(u);
-    const gains = this.#gains, voted = this.#voted, numbers = this.#numbers, votes = this.#votes;
-    const slotWeights = this.#weights;
-    const root = this.#scaled && held.length ? Math.sqrt(held.length) : 1;
+  #score({ u, n: held, isHeld, column }, take) {
+    const codes = this.#codes, gains = this.#gains, slots = this.#slots, numbers = this.#numbers;
+    const T = this.#makeTables(u), D = this.#D, root = this.#scaled && held ? Math.sqrt(held) : 1;
     for (const group of this.#groups) {
-      const { g, first, size, columns, tables, codesAt, neighbours, weights } = group;
-      const c = fround(weights[byVector ? 0 : 1] / root);
+      const { g, first, size, columns, codesAt, neighbours, weights } = group;
+      const c = fround(weights[column] / root);
       const offset = fround(u.reduce((sum, value, k) => sum + value * this.#means[g * D + k], 0));
       for (let from = 0; (columns || neighbours) && from < size; from += STRETCH) {
         const n = Math.min(STRETCH, size - from), sums = this.#sums.subarray(0, n).fill(0);
-        for (let i = 0; i < columns; i += 8) {
-          addEight(sums, codes, codesAt + from, group, i, T);
-        }
+        for (let i = 0; i < columns; i += 8) addEight(sums, codes, codesAt + from, group, i, T);
         for (let i = 0, at = codesAt + from; i < n; i++, at++) {
           sums[i] = offset + (columns && fround(sums[i] * gains[codes[at]]));
         }
-        voted.fill(0);
+        const voted = this.#voted.fill(0);
         for (let slot = 0; slot < neighbours; slot++) {
-          this.#readSlot(group, slot, from, n);
-          for (let i = 0; i < n; i++) if (has(isHeld, numbers[i])) voted[i] += votes[slotWeights[i]];
+          const at = this.#readSlot(group, slot, from, n);
+          for (let i = 0; i < n; i++) {
+            if (has(isHeld, numbers[i])) voted[i] += this.#votes[weightOf(slots, at, from + i)];
+          }
         }
         for (let i = 0; neighbours && i < n; i++) sums[i] += fround(c * voted[i]);
         take(first + from, sums);
@@ -551,14 +515,13 @@ export class Bundle {
   }
 
   /**
-   * The list (12).
-   * @param {Person} person @param {number} k @param {Uint8Array} skip
-   * @param {Uint8Array | undefined} allow @param {boolean} why
+   * The list (12) of what is not to be skipped.
+   * @param {Person} person @param {number} k @param {Uint8Array} skip @param {boolean} why
    */
-  #list(person, k, skip, allow, why) {
+  #list(person, k, skip, why) {
     if (!Number.isInteger(k) || k < 0) throw new RangeError(`k: ${k}, expected a whole number`);
     const keys = new BigUint64Array(Math.min(this.#V + 1, Math.max(2 * k, 1024)));
-    const parts = new Uint32Array(keys.buffer), isHeld = bitsOf(this.#V, person.held);
+    const parts = new Uint32Array(keys.buffer); // of each key, the score and the number
     let used = 0, floor = -Infinity; // a score that is not above the floor cannot be listed
     const cut = () => {
       keys.subarray(0, used).sort();
@@ -568,7 +531,7 @@ export class Bundle {
     };
     this.#score(person, (first, scores) => {
       for (let i = 0, at = first; i < scores.length; i++, at++) {
-        if (!(scores[i] > floor) || has(skip, at) || (allow && !has(allow, at))) continue;
+        if (!(scores[i] > floor) || has(skip, at)) continue;
         float[0] = scores[i] + 0; // -0 is 0
         parts[2 * used + UPPER] = turned(word[0]);
         parts[2 * used + 1 - UPPER] = at;
@@ -578,8 +541,9 @@ export class Bundle {
     cut();
     return Array.from({ length: used }, (_, i) => {
       word[0] = turned(parts[2 * i + UPPER]);
-      const number = parts[2 * i + 1 - UPPER], listed = { number, score: float[0] };
-      return { id: this.id(number), ...listed, ...(why && { why: this.#why(number, isHeld) }) };
+      const number = parts[2 * i + 1 - UPPER], score = float[0];
+      const listed = { id: this.id(number), number, score };
+      return why ? { ...listed, why: this.#why(number, person.isHeld) } : listed;
     });
   }
 
@@ -588,36 +552,28 @@ export class Bundle {
     const group = this.#groupOf(number);
     let largest = -1, who = -1;
     for (let slot = 0; slot < group.neighbours; slot++) {
-      this.#readSlot(group, slot, number - group.first, 1);
-      const other = this.#numbers[0], vote = this.#votes[this.#weights[0]];
-      if (!this.#weights[0] || !has(isHeld, other)) continue;
+      const i = number - group.first, at = this.#readSlot(group, slot, i, 1);
+      const other = this.#numbers[0], weight = weightOf(this.#slots, at, i);
+      const vote = weight && has(isHeld, other) ? this.#votes[weight] : -1;
       if (vote > largest || (vote === largest && other < who)) [largest, who] = [vote, other];
     }
     return who < 0 ? null : this.id(who);
   }
 }
 
-/** An open bundle, its sections checked; not its SHA-256. @param {Bytes} file */
-export function readBundle(file) {
-  return new Bundle(bytesOf(file));
-}
+/** An open bundle; its checksums are checked, its SHA-256 is not. @param {Bytes} file */
+export const readBundle = (file) => new Bundle(bytesOf(file));
 
-/**
- * An open bundle, after a check of its SHA-256 where that is given.
- * @param {Bytes} file @param {{sha256?: string}} [options]
- */
+/** An open bundle, the whole file checked. @param {Bytes} file @param {{sha256?: string}} [hash] */
 export async function openBundle(file, { sha256 } = {}) {
   if (sha256 !== undefined) await checkSha256(bytesOf(file), sha256, 'bundle');
   return readBundle(file);
 }
 
-/**
- * The new file that a patch makes of an old one (15).
- * @param {Bytes} oldFile @param {Bytes} patchFile
- */
+/** The new file of an old one (15). @param {Bytes} oldFile @param {Bytes} patchFile */
 export async function applyPatch(oldFile, patchFile) {
   const old = bytesOf(oldFile), patch = bytesOf(patchFile), view = viewOf(patch);
-  checkStart(patch, 96, PATCH_MAGIC, 'patch');
+  checkStart(patch, 96, PATCH, 'patch');
   checkZero(patch, 10, 12);
   same(u64(view, 16), old.length, 'length of the old file');
   const end = within(96 + 16 * view.getUint32(12, true), 96, patch.length, 'end of the operations');

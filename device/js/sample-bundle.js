@@ -18,13 +18,16 @@ export function generator(seed) {
   return next;
 }
 
-/** CRC-32, bit by bit. */
+const STEPS = Array.from({ length: 256 }, (_, byte) => {
+  let c = byte;
+  for (let bit = 0; bit < 8; bit++) c = c & 1 ? (c >>> 1) ^ 0xedb88320 : c >>> 1;
+  return c;
+});
+
+/** CRC-32, the one of zlib. */
 export function crc32(bytes) {
   let c = 0xffffffff;
-  for (const byte of bytes) {
-    c ^= byte;
-    for (let bit = 0; bit < 8; bit++) c = c & 1 ? (c >>> 1) ^ 0xedb88320 : c >>> 1;
-  }
+  for (const byte of bytes) c = STEPS[(c ^ byte) & 255] ^ (c >>> 8);
   return (c ^ 0xffffffff) >>> 0;
 }
 
