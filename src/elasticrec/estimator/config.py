@@ -21,8 +21,10 @@ class SamplesConfig:
     """What is measured: `recall`, `ndcg` or `hit` with a length."""
     n_held_out: int = 200
     """Compositions of each held-out budget, measured but never fitted on."""
-    held_out: tuple[float, ...] = (54.6, 109.2, 272.9)
-    """Held-out budgets in bytes per item: what 5, 10 and 25 MB grant on Amazon-Book."""
+    held_out: tuple[float, ...] = (10.9, 21.8, 54.6, 109.2, 272.9)
+    """Held-out budgets in bytes per item: what 1, 2, 5, 10 and 25 MB grant on Amazon-Book.
+
+    Those that leave nothing to choose are skipped."""
     seed: int = 0
     """Decides the users and, with its number, each draw."""
 

@@ -38,6 +38,8 @@ class Draws:
     """The budgets of held-out draws."""
     seed: int
     """Together with its number, decides each draw."""
+    least: int = 0
+    """Bytes below which no total is drawn."""
 
     @property
     def ladder(self) -> Ladder:
@@ -83,7 +85,7 @@ class Draws:
             seed=self.seed,
             accounting=self.accounting,
             menu=self.menu,
-            budgets=budget_steps(self.ladder),
+            budgets=budget_steps(self.ladder, self.least),
         )
 
     def _held_out(self, numbers: list[int], place: int) -> Drawn:
@@ -104,9 +106,14 @@ class Draws:
         return Drawn(self.menu.depths[rows], self.menu.neighbours[rows], totals, rows)
 
 
-def budget_steps(ladder: Ladder) -> list[Budget]:
-    """Budgets from the smallest possible to the full size, neighbours at most `STEP` apart."""
-    smallest, full = ladder.smallest_bytes, ladder.full_bytes
+def budget_steps(ladder: Ladder, least: int = 0) -> list[Budget]:
+    """Budgets from the smallest possible to the full size, neighbours at most `STEP` apart.
+
+    Args:
+        least: none is smaller, unless even the full size is.
+    """
+    full = ladder.full_bytes
+    smallest = min(max(ladder.smallest_bytes, least), full)
     n = int(np.ceil(np.log(full / smallest) / np.log(STEP))) + 1 if full > smallest else 1
     return [Budget(int(size)) for size in np.geomspace(smallest, full, n).round()]
 
