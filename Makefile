@@ -10,7 +10,7 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check bench docs figures clean
+.PHONY: help setup node demo test test-slow check check-js bench docs figures clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -27,11 +27,22 @@ $(READY): pyproject.toml constraints.txt
 	  -c constraints.txt -e ".[train,serve,plots,dev]"
 	@touch $@
 
+# Debian's nodejs for the JavaScript tests, where it is missing and may be installed.
+node:
+	@command -v node >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "==> installing Debian's nodejs for the JavaScript tests" && \
+	    { apt-get install -y -qq --no-install-recommends nodejs >/dev/null 2>&1 || \
+	      { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs; } \
+	        >/dev/null 2>&1; }; \
+	  fi; \
+	  command -v node >/dev/null || echo "==> no node here: the JavaScript tests will be skipped"; }
+
 demo: $(READY)       ## tell the whole story on the embedded goodbooks sample; FRESH=1 starts over
 	@echo "==> the demo: everything on the embedded goodbooks sample"
 	@$(BIN)/python -m elasticrec demo $(if $(FRESH),--fresh)
 
-test: $(READY)       ## run the tests: fast, offline
+test: $(READY) node  ## run the tests: fast, offline
 	@echo "==> tests (fast, offline)"
 	@$(BIN)/python -m pytest -q
 
@@ -39,7 +50,7 @@ test-slow: $(READY)  ## run the tests that take minutes, a GPU or data from else
 	@echo "==> slow tests; those without their GPU or data are skipped"
 	@$(BIN)/python -m pytest -q -m "slow or gpu or realdata"
 
-check: $(READY)      ## lint, format, types, layers, spelling, generated pages
+check: $(READY) check-js  ## lint, format, types, layers, spelling, generated pages
 	@echo "==> lint"           && $(BIN)/ruff check --quiet .
 	@echo "==> format"         && $(BIN)/ruff format --quiet --check . || \
 	  { echo "run: $(BIN)/ruff format ." >&2; exit 1; }
@@ -50,6 +61,14 @@ check: $(READY)      ## lint, format, types, layers, spelling, generated pages
 	  && $(BIN)/python scripts/results_page.py --check
 	@echo "==> golden files"   && $(BIN)/python scripts/conformance.py --check \
 	  && $(BIN)/python scripts/hostile.py --check
+
+# The types of the JavaScript runtime, by the one tool that npm has to fetch.
+check-js:
+	@echo "==> types of JavaScript"
+	@cd device/js && if [ ! -x node_modules/.bin/tsc ] && command -v npm >/dev/null; then \
+	  npm install --no-package-lock --no-audit --no-fund --silent >/dev/null 2>&1 || true; fi
+	@cd device/js && if [ -x node_modules/.bin/tsc ]; then npm run --silent check; \
+	else echo "skipped: npm could not install tsc, so the types of JavaScript were not checked"; fi
 
 bench: $(READY)      ## measure speed and memory; appends to benchmarks/results
 	@for name in $(BENCHMARKS); do \
@@ -66,4 +85,4 @@ figures: $(READY)    ## draw the figures from the committed result lines
 clean:               ## remove the virtual environment and what the tools left
 	@echo "==> removing $(VENV), caches and outputs"
 	@rm -rf $(VENV) build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis \
-	  .import_linter_cache
+	  .import_linter_cache device/js/node_modules

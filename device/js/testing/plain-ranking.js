@@ -33,43 +33,57 @@ function normal(x) {
 export function vector(spec, number) {
   const { g, i } = place(spec, number);
   return Array.from({ length: spec.D }, (_, k) => {
-    const n = k >> 3, b = spec.depths[g][n], m = half(spec.means[g][k]);
+    const n = k >> 3,
+      b = spec.depths[g][n],
+      m = half(spec.means[g][k]);
     if (b === 0) return m;
-    const sum = planes(spec, g, i, n)
-      .reduce((total, byte, p) => total + ((byte >> (k & 7)) & 1 ? step(spec, b, p) : -step(spec, b, p)), 0);
+    const sum = planes(spec, g, i, n).reduce(
+      (total, byte, p) => total + ((byte >> (k & 7)) & 1 ? step(spec, b, p) : -step(spec, b, p)),
+      0,
+    );
     return m + sum * spec.sigma[n] * spec.gains[spec.q[g][i]];
   });
 }
 
-/** The person's vector (section 10); `held` rising and distinct, `halves` a server vector if any. */
+/** The person's vector (section 10); `held` rising and distinct, `halves` a server vector. */
 export function personOf(spec, held, halves) {
   if (halves) return Float32Array.from(halves, half);
   if (held.length === 0) return Float32Array.from(spec.means[spec.G], half);
-  const sum = held.map((number) => normal(vector(spec, number)))
+  const sum = held
+    .map((number) => normal(vector(spec, number)))
     .reduce((total, x) => total.map((value, k) => value + x[k]), Array(spec.D).fill(0));
   const s = normal(sum);
   if (!spec.map) return Float32Array.from(s);
-  return Float32Array.from({ length: spec.D }, (_, k) => (
-    s.reduce((total, value, j) => total + value * half(spec.map[j * spec.D + k]), 0)));
+  return Float32Array.from({ length: spec.D }, (_, k) =>
+    s.reduce((total, value, j) => total + value * half(spec.map[j * spec.D + k]), 0),
+  );
 }
 
 /** The score of an item (section 11), -Infinity where its group keeps nothing. */
 export function scoreOf(spec, number, u, held, byVector) {
-  const { g, i } = place(spec, number), coded = spec.columns[g].length > 0;
+  const { g, i } = place(spec, number),
+    coded = spec.columns[g].length > 0;
   if (!coded && spec.neighbours[g] === 0) return -Infinity;
   let score = f(u.reduce((sum, value, k) => sum + value * half(spec.means[g][k]), 0));
   if (coded) {
     let t = 0;
-    spec.depths[g].forEach((b, n) => planes(spec, g, i, n).forEach((byte, p) => {
-      const s = f(step(spec, b, p) * spec.sigma[n]);
-      const signed = Array.from({ length: 8 }, (_, j) => f(u[8 * n + j] * s) * ((byte >> j) & 1 ? 1 : -1));
-      t = f(t + signed.reduce((sum, value) => f(sum + value)));
-    }));
+    spec.depths[g].forEach((b, n) =>
+      planes(spec, g, i, n).forEach((byte, p) => {
+        const s = f(step(spec, b, p) * spec.sigma[n]);
+        const signed = Array.from(
+          { length: 8 },
+          (_, j) => f(u[8 * n + j] * s) * ((byte >> j) & 1 ? 1 : -1),
+        );
+        t = f(t + signed.reduce((sum, value) => f(sum + value)));
+      }),
+    );
     score = f(score + f(t * spec.gains[spec.q[g][i]]));
   }
   if (spec.neighbours[g] === 0) return score;
-  const v = spec.slots[g][i].reduce((sum, { number: other, weight }) => (
-    held.includes(other) ? f(sum + spec.votes[weight]) : sum), 0);
+  const v = spec.slots[g][i].reduce(
+    (sum, { number: other, weight }) => (held.includes(other) ? f(sum + spec.votes[weight]) : sum),
+    0,
+  );
   let c = spec.weights[g][byVector ? 0 : 1];
   if (spec.scaled && held.length) c = f(c / Math.sqrt(held.length));
   return f(score + f(c * v));

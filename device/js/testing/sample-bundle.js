@@ -9,9 +9,11 @@ import { createHash } from 'node:crypto';
 export function generator(seed) {
   let state = (seed * 2654435761 + 1) >>> 0 || 1;
   const next = () => {
-    state ^= state << 13; state >>>= 0;
+    state ^= state << 13;
+    state >>>= 0;
     state ^= state >>> 17;
-    state ^= state << 5; state >>>= 0;
+    state ^= state << 5;
+    state >>>= 0;
     return state / 2 ** 32;
   };
   next.below = (n) => Math.floor(next() * n);
@@ -35,29 +37,50 @@ export const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex'
 
 /** The value of a binary16, as its definition says. */
 export function half(bits) {
-  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  return exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : sign * 2 ** -24 * fraction;
+  const sign = bits & 0x8000 ? -1 : 1,
+    exponent = (bits >> 10) & 31,
+    fraction = bits & 1023;
+  return exponent
+    ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024)
+    : sign * 2 ** -24 * fraction;
 }
 
 /** What a bundle is to hold; `changes` replace what would be drawn. */
 export function draw(seed, changes = {}) {
-  const rng = generator(seed), N = changes.N ?? 1 + rng.below(4), D = 8 * N;
+  const rng = generator(seed),
+    N = changes.N ?? 1 + rng.below(4),
+    D = 8 * N;
   const sizes = changes.sizes ?? Array.from({ length: 1 + rng.below(4) }, () => 1 + rng.below(30));
-  const G = sizes.length, V = sizes.reduce((a, b) => a + b);
+  const G = sizes.length,
+    V = sizes.reduce((a, b) => a + b);
   const f32 = (scale) => Math.fround((rng() - 0.3) * scale);
-  const halves = (n) => Uint16Array.from({ length: n }, () => (
-    rng.below(20) ? 0x2c00 + rng.below(0x1000) + 0x8000 * rng.below(2) : rng.below(0x7c00)));
+  const halves = (n) =>
+    Uint16Array.from({ length: n }, () =>
+      rng.below(20) ? 0x2c00 + rng.below(0x1000) + 0x8000 * rng.below(2) : rng.below(0x7c00),
+    );
   const list = (n, make) => Array.from({ length: n }, (_, i) => make(i));
-  const depths = changes.depths ?? list(G, () => {
-    const most = rng.below(9) * rng.below(2) || rng.below(4);
-    return list(N, () => rng.below(most + 1));
-  });
+  const depths =
+    changes.depths ??
+    list(G, () => {
+      const most = rng.below(9) * rng.below(2) || rng.below(4);
+      return list(N, () => rng.below(most + 1));
+    });
   const neighbours = changes.neighbours ?? list(G, () => [0, 1, 2, 4, 8, 16][rng.below(6)]);
   const spec = {
-    N, D, G, V, sizes, depths, neighbours,
+    N,
+    D,
+    G,
+    V,
+    sizes,
+    depths,
+    neighbours,
     modelId: Uint8Array.from({ length: 32 }, () => rng.below(256)),
-    idKind: 0, person: rng.below(2), scaled: rng.below(2), trained: 1_600_000_000n,
-    catalogue: new Uint8Array(32), meta: { name: 'sample', quality: null },
+    idKind: 0,
+    person: rng.below(2),
+    scaled: rng.below(2),
+    trained: 1_600_000_000n,
+    catalogue: new Uint8Array(32),
+    meta: { name: 'sample', quality: null },
     weights: list(G, () => [Math.abs(f32(1)), Math.abs(f32(2))]),
     means: list(G + 1, () => halves(D)),
     sigma: Float32Array.from(list(N, () => Math.abs(f32(1)))),
@@ -69,18 +92,22 @@ export function draw(seed, changes = {}) {
     withdrawn: rng.below(2) ? list(V, (i) => i).filter(() => rng() < 0.1) : [],
   };
   spec.q = sizes.map((n) => Uint8Array.from({ length: n }, () => rng.below(256)));
-  spec.columns = sizes.map((n, g) => depths[g].flatMap((b) => (
-    list(b, () => Uint8Array.from({ length: n }, () => rng.below(256))))));
-  spec.slots = sizes.map((n, g) => list(n, () => {
-    const weights = list(neighbours[g], () => rng.below(16)).sort((a, b) => b - a);
-    return weights.map((weight) => ({ weight, number: weight && rng.below(V) }));
-  }));
+  spec.columns = sizes.map((n, g) =>
+    depths[g].flatMap((b) => list(b, () => Uint8Array.from({ length: n }, () => rng.below(256)))),
+  );
+  spec.slots = sizes.map((n, g) =>
+    list(n, () => {
+      const weights = list(neighbours[g], () => rng.below(16)).sort((a, b) => b - a);
+      return weights.map((weight) => ({ weight, number: weight && rng.below(V) }));
+    }),
+  );
   return Object.assign(spec, changes);
 }
 
 /** The sections of a bundle by kind, as bytes. */
 export function sections(spec) {
-  const { N, D, G, V, sizes, depths, neighbours } = spec, parts = {};
+  const { N, D, G, V, sizes, depths, neighbours } = spec,
+    parts = {};
   const bytes = (n, fill) => {
     const array = new Uint8Array(n);
     fill?.(new DataView(array.buffer), array);
@@ -94,40 +121,59 @@ export function sections(spec) {
     view.setBigUint64(16, spec.trained, true);
     array.set(spec.catalogue, 24);
   });
-  parts[2] = bytes(512, (_, array) => array.fill(32).set(new TextEncoder().encode(JSON.stringify(spec.meta))));
-  parts[3] = bytes(G * (16 + N), (view, array) => sizes.forEach((size, g) => {
-    view.setUint32(16 * g, size, true);
-    array[16 * g + 4] = neighbours[g];
-    view.setFloat32(16 * g + 8, spec.weights[g][0], true);
-    view.setFloat32(16 * g + 12, spec.weights[g][1], true);
-    array.set(depths[g], 16 * G + N * g);
-  }));
-  const halves = (rows) => bytes(2 * rows.length, (view) => rows.forEach((h, i) => view.setUint16(2 * i, h, true)));
+  parts[2] = bytes(512, (_, array) =>
+    array.fill(32).set(new TextEncoder().encode(JSON.stringify(spec.meta))),
+  );
+  parts[3] = bytes(G * (16 + N), (view, array) =>
+    sizes.forEach((size, g) => {
+      view.setUint32(16 * g, size, true);
+      array[16 * g + 4] = neighbours[g];
+      view.setFloat32(16 * g + 8, spec.weights[g][0], true);
+      view.setFloat32(16 * g + 12, spec.weights[g][1], true);
+      array.set(depths[g], 16 * G + N * g);
+    }),
+  );
+  const halves = (rows) =>
+    bytes(2 * rows.length, (view) => rows.forEach((h, i) => view.setUint16(2 * i, h, true)));
   parts[4] = halves(spec.means.flatMap((row) => [...row]));
-  parts[5] = bytes(4 * N + 1232, (view) => [...spec.sigma, ...spec.steps, ...spec.gains, ...spec.votes]
-    .forEach((value, i) => view.setFloat32(4 * i, value, true)));
-  parts[6] = joined(sizes.flatMap((_, g) => (spec.columns[g].length ? [spec.q[g], ...spec.columns[g]] : [])));
+  parts[5] = bytes(4 * N + 1232, (view) =>
+    [...spec.sigma, ...spec.steps, ...spec.gains, ...spec.votes].forEach((value, i) =>
+      view.setFloat32(4 * i, value, true),
+    ),
+  );
+  parts[6] = joined(
+    sizes.flatMap((_, g) => (spec.columns[g].length ? [spec.q[g], ...spec.columns[g]] : [])),
+  );
   const slots = joined(sizes.flatMap((n, g) => packSlots(spec.slots[g], n, neighbours[g], V)));
   if (slots.length) parts[7] = slots;
   if (spec.map) parts[8] = halves([...spec.map]);
   if (spec.idKind) parts[9] = packIds(spec, bytes);
   const out = spec.withdrawn;
-  if (out.length) parts[10] = bytes(4 * out.length, (view) => out.forEach((i, at) => view.setUint32(4 * at, i, true)));
+  if (out.length)
+    parts[10] = bytes(4 * out.length, (view) =>
+      out.forEach((i, at) => view.setUint32(4 * at, i, true)),
+    );
   return parts;
 }
 
 /** The columns, planes and weights of a group's slots (section 7 of the page). */
 function packSlots(slots, n, count, V) {
-  const bits = Math.max(1, (V - 1).toString(2).length), parts = [];
+  const bits = Math.max(1, (V - 1).toString(2).length),
+    parts = [];
   for (let k = 0; k < count; k++) {
-    for (let c = 0; c < bits >> 3; c++) parts.push(Uint8Array.from(slots, (slot) => slot[k].number >> (8 * c)));
+    for (let c = 0; c < bits >> 3; c++)
+      parts.push(Uint8Array.from(slots, (slot) => slot[k].number >> (8 * c)));
     for (let bit = bits & ~7; bit < bits; bit++) {
       const plane = new Uint8Array(Math.ceil(n / 8));
-      slots.forEach((slot, i) => { plane[i >> 3] |= ((slot[k].number >> bit) & 1) << (i % 8); });
+      slots.forEach((slot, i) => {
+        plane[i >> 3] |= ((slot[k].number >> bit) & 1) << (i % 8);
+      });
       parts.push(plane);
     }
     const weights = new Uint8Array(Math.ceil(n / 2));
-    slots.forEach((slot, i) => { weights[i >> 1] |= slot[k].weight << (i % 2 ? 4 : 0); });
+    slots.forEach((slot, i) => {
+      weights[i >> 1] |= slot[k].weight << (i % 2 ? 4 : 0);
+    });
     parts.push(weights);
   }
   return parts;
@@ -135,15 +181,20 @@ function packSlots(slots, n, count, V) {
 
 /** The ids of a bundle (section 9 of the page). */
 function packIds({ idKind, ids }, bytes) {
-  if (idKind === 1) return bytes(4 * ids.length, (view) => ids.forEach((id, i) => view.setUint32(4 * i, id, true)));
+  if (idKind === 1)
+    return bytes(4 * ids.length, (view) => ids.forEach((id, i) => view.setUint32(4 * i, id, true)));
   if (idKind === 2) {
-    return bytes(8 * ids.length, (view) => ids.forEach((id, i) => view.setBigUint64(8 * i, BigInt(id), true)));
+    return bytes(8 * ids.length, (view) =>
+      ids.forEach((id, i) => view.setBigUint64(8 * i, BigInt(id), true)),
+    );
   }
   const texts = ids.map((id) => new TextEncoder().encode(id));
-  const offsets = bytes(4 * (ids.length + 1), (view) => texts.reduce((at, text, i) => {
-    view.setUint32(4 * (i + 1), at + text.length, true);
-    return at + text.length;
-  }, 0));
+  const offsets = bytes(4 * (ids.length + 1), (view) =>
+    texts.reduce((at, text, i) => {
+      view.setUint32(4 * (i + 1), at + text.length, true);
+      return at + text.length;
+    }, 0),
+  );
   return joined([offsets, ...texts]);
 }
 
@@ -156,14 +207,18 @@ export function joined(parts) {
 
 /** The file of these sections (section 1 of the page). */
 export function assemble(parts, modelId) {
-  const kinds = Object.keys(parts).map(Number).sort((a, b) => a - b), up = (n) => Math.ceil(n / 64) * 64;
+  const kinds = Object.keys(parts)
+      .map(Number)
+      .sort((a, b) => a - b),
+    up = (n) => Math.ceil(n / 64) * 64;
   let end = 64 + 32 * kinds.length;
   const places = kinds.map((kind) => {
     const at = up(end);
     end = at + parts[kind].length;
     return at;
   });
-  const file = new Uint8Array(end), view = new DataView(file.buffer);
+  const file = new Uint8Array(end),
+    view = new DataView(file.buffer);
   file.set([0x89, ...new TextEncoder().encode('ELASTIC'), 1]);
   view.setUint32(12, kinds.length, true);
   view.setBigUint64(16, BigInt(end), true);
@@ -183,8 +238,10 @@ export function seal(file) {
   const end = 64 + 32 * view.getUint32(12, true);
   if (end > file.length) return file;
   for (let entry = 64; entry < end; entry += 32) {
-    const at = Number(view.getBigUint64(entry + 8, true)), length = Number(view.getBigUint64(entry + 16, true));
-    if (at + length <= file.length) view.setUint32(entry + 4, crc32(file.subarray(at, at + length)), true);
+    const at = Number(view.getBigUint64(entry + 8, true)),
+      length = Number(view.getBigUint64(entry + 16, true));
+    if (at + length <= file.length)
+      view.setUint32(entry + 4, crc32(file.subarray(at, at + length)), true);
   }
   view.setUint32(24, 0, true);
   view.setUint32(24, crc32(file.subarray(0, end)), true);
@@ -196,7 +253,8 @@ export const write = (spec) => assemble(sections(spec), spec.modelId);
 
 /** A person's vector file (section 13 of the page). */
 export function vectorFile(spec, halves) {
-  const file = new Uint8Array(48 + 2 * halves.length), view = new DataView(file.buffer);
+  const file = new Uint8Array(48 + 2 * halves.length),
+    view = new DataView(file.buffer);
   file.set([0x89, ...new TextEncoder().encode('ELVECTO'), 1]);
   view.setUint16(10, halves.length, true);
   file.set(spec.modelId, 16);
@@ -205,9 +263,10 @@ export function vectorFile(spec, halves) {
   return file;
 }
 
-/** A patch of these operations, a number pair to copy or bytes to insert (section 15 of the page). */
+/** A patch of these operations, a number pair to copy or bytes to insert (section 15). */
 export function patchFile(old, made, operations) {
-  const head = new Uint8Array(96 + 16 * operations.length), view = new DataView(head.buffer);
+  const head = new Uint8Array(96 + 16 * operations.length),
+    view = new DataView(head.buffer);
   head.set([0x89, ...new TextEncoder().encode('ELPATCH'), 1]);
   view.setUint32(12, operations.length, true);
   view.setBigUint64(16, BigInt(old.length), true);

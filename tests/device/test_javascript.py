@@ -1,0 +1,72 @@
+"""The JavaScript runtime: its own tests, its types, its size and its independence."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "device" / "js"
+RUNTIME = FOLDER / "elasticrec-device.js"
+TSC = FOLDER / "node_modules" / ".bin" / "tsc"
+OLDEST_NODE = 18
+
+PACKAGE = json.loads((FOLDER / "package.json").read_text())
+
+
+@pytest.fixture(scope="module", name="node")
+def installed_node():
+    """The program `node`, new enough."""
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("no node on this machine: the JavaScript tests were skipped")
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    if int(version.stdout.strip().removeprefix("v").split(".")[0]) < OLDEST_NODE:
+        pytest.skip(f"node {version.stdout.strip()} is too old: the JavaScript tests were skipped")
+    return program
+
+
+def run(words):
+    done = subprocess.run(words, cwd=FOLDER, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-10_000:]
+    return done.stdout
+
+
+def test_its_own_tests_pass(node):
+    files = PACKAGE["scripts"]["test"].split()[2:]
+    assert sorted(files) == sorted(
+        str(path.relative_to(FOLDER))
+        for path in FOLDER.rglob("*.test.js")
+        if "node_modules" not in path.parts
+    )
+    said = run([node, "--test", *files])
+    assert int(re.search(r"^[#ℹ] pass (\d+)", said, flags=re.MULTILINE).group(1)) > len(files)
+
+
+def test_its_types_hold():
+    if not TSC.exists():
+        pytest.skip("no tsc in device/js/node_modules: the types of JavaScript were not checked")
+    run([str(TSC), *PACKAGE["scripts"]["check"].split()[1:]])
+
+
+def test_it_is_one_short_file_that_imports_nothing():
+    source = RUNTIME.read_text()
+    assert len(source.splitlines()) < 600
+    assert not re.search(
+        r"^\s*import\b|\bimport\(|\brequire\(|\bfetch\(", source, flags=re.MULTILINE
+    )
+
+
+def test_its_package_depends_on_nothing():
+    assert "dependencies" not in PACKAGE
+    assert list(PACKAGE["devDependencies"]) == ["typescript"]
+
+
+def test_the_benchmark_prints_what_it_measured(node):
+    golden = FOLDER.parent / "conformance" / "mixed.elastic"
+    measured = json.loads(run([node, "bench.js", str(golden), "--people", "3", "--history", "2"]))
+    assert {"scoring_ms", "top100_ms", "full_sort_ms", "rss_bytes"} <= measured.keys()
+    assert measured["bytes"] == golden.stat().st_size
+    assert all(measured[name] > 0 for name in measured)
