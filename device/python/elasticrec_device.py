@@ -363,7 +363,7 @@ class _Scorer:
         """First number and scores of each stretch; the next one overwrites the scores."""
         file, longest = self.file, min(STRETCH, int(self.file.sizes.max()))
         scores, buffer = np.empty((2, longest), dtype=np.float32)
-        index = np.empty(min(LOOKUPS, longest * 256), dtype=np.intp)
+        index = np.empty(min(LOOKUPS, longest * (file.columns + file.counts).max()), np.intp)
         for g in np.flatnonzero(file.columns + file.counts).tolist():
             for start in range(0, int(file.sizes[g]), STRETCH):
                 t = scores[: min(STRETCH, int(file.sizes[g]) - start)]
@@ -372,8 +372,7 @@ class _Scorer:
                     self._add_codes(g, start, t, buffer[: len(t)], index)
                 t += self.offsets[g]
                 if file.counts[g] and len(self.history):
-                    most = LOOKUPS // 2 // int(file.counts[g])
-                    for a in range(0, len(t), most):
+                    for a in range(0, len(t), most := LOOKUPS // 2 // int(file.counts[g])):
                         self._add_votes(g, start + a, t[a : a + most], index)
                 yield int(file.starts[g]) + start, t
 
@@ -401,11 +400,12 @@ class _Scorer:
             low |= rows[:, f * n + start : f * n + start + len(t)]
         np.copyto(index[: low.size], low.ravel())
         hits = np.flatnonzero(self.perhaps.take(index[: low.size], mode="wrap"))
-        slot, place = np.divmod(hits, len(t))  # by slot, so that votes add up in their order
-        numbers, weights = file.neighbours(g, slot, place + start)
-        known = self.history.take(self.history.searchsorted(numbers), mode="clip") == numbers
         votes = np.zeros(len(t), dtype=np.float32)
-        np.add.at(votes, place[known], file.votes[weights[known]])
+        for i in range(0, len(hits), 4096):  # by slot, so that votes add up in their order
+            slot, place = np.divmod(hits[i : i + 4096], len(t))
+            numbers, weights = file.neighbours(g, slot, place + start)
+            known = self.history.take(self.history.searchsorted(numbers), mode="clip") == numbers
+            np.add.at(votes, place[known], file.votes[weights[known]])
         t += votes * self.weights[g]
 
     def why(self, number: int) -> Id | None:
