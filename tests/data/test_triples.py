@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.data.triples import TripleSampler, ascending
+from elasticrec.data.triples import Sieve, TripleSampler, ascending
 
 
 def draw(seed, n_users=9, n_items=12, share=0.4):
@@ -142,3 +142,21 @@ def test_own_items_stay_in_the_pool_when_asked():
     for batch in sampler.epoch(0, 0, generator(0)):
         assert batch.taken is None
         assert sorted(batch.unseen.tolist()) == list(range(train.n_items))
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**31), n_known=st.integers(1, 3000))
+def test_a_sieve_lets_all_known_numbers_pass_and_few_others(seed, n_known):
+    rng = np.random.default_rng(seed)
+    numbers = torch.from_numpy(rng.choice(2**40, size=n_known + 4000, replace=False))
+    known, others = numbers[:n_known], numbers[n_known:]
+    sieve = Sieve(known)
+    assert sieve.left(known).tolist() == list(range(n_known))
+    assert len(sieve.left(others)) < 4000 / 6  # one in eight expected, at most
+
+
+def test_a_sieve_tells_neighbours_apart():
+    """Keys of one user lie close together, and so must not share their marks."""
+    known = torch.arange(0, 30_000, 10)
+    between = torch.arange(30_000)[torch.arange(30_000) % 10 != 0]
+    assert len(Sieve(known).left(between)) < len(between) / 6

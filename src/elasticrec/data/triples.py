@@ -58,6 +58,8 @@ class TripleSampler:
         self.starts = torch.from_numpy(train.indptr[:-1].copy()).to(device)
         self.counts = torch.from_numpy(train.per_user.copy()).to(device)
         self._place = torch.full((train.n_items,), -1, dtype=torch.int64, device=device)
+        # A GPU searches for all at once; a CPU is spared the search for nearly all that it drew.
+        self._sieve = None if shared or self.keys.is_cuda else Sieve(self.keys)
 
     @property
     def n_batches(self) -> int:
@@ -110,21 +112,45 @@ class TripleSampler:
         """
         shape = (len(users), self.unseen)
         device = users.device
-        unseen = torch.randint(self.n_items, shape, generator=generator, device=device).view(-1)
-        first = (users * self.n_items).repeat_interleave(self.unseen)
-        wrong = self._taken(first + unseen).nonzero().squeeze(1)
+        unseen = torch.randint(self.n_items, shape, generator=generator, device=device)
+        first = (users * self.n_items).unsqueeze(1)
+        wrong = self._taken((first + unseen).view(-1))
         for _ in range(16):
             if not len(wrong):
                 break
             again = torch.randint(self.n_items, wrong.shape, generator=generator, device=device)
-            unseen.index_copy_(0, wrong, again)
-            wrong = wrong[self._taken(first.index_select(0, wrong) + again)]
-        return unseen.view(shape)
+            unseen.view(-1).index_copy_(0, wrong, again)
+            keys = first.expand(shape).reshape(-1).index_select(0, wrong).add_(again)
+            wrong = wrong.index_select(0, self._taken(keys))
+        return unseen
 
     def _taken(self, keys: Tensor) -> Tensor:
-        """Which (user, item) keys are train pairs."""
-        at = torch.searchsorted(self.keys, keys).clamp(max=self.n_pairs - 1)
-        return self.keys.index_select(0, at) == keys
+        """Places of the (user, item) keys that are train pairs."""
+        if self._sieve is None:
+            places, few = torch.arange(len(keys), device=keys.device), keys
+        else:
+            places = self._sieve.left(keys)
+            few = keys.index_select(0, places)
+        at = torch.searchsorted(self.keys, few).clamp_(max=self.n_pairs - 1)
+        return places[self.keys.index_select(0, at) == few]
+
+
+class Sieve:
+    """Tells at a glance of seven in eight numbers that they are not among some known ones."""
+
+    def __init__(self, known: Tensor) -> None:
+        self.bits = max(3, (8 * len(known) - 1).bit_length())
+        self.marks = torch.zeros(1 << self.bits, dtype=torch.uint8, device=known.device)
+        self.marks.index_fill_(0, self._hash(known), 1)
+
+    def left(self, numbers: Tensor) -> Tensor:
+        """Places of all numbers that are known, and of about one in eight that are not."""
+        return self.marks.index_select(0, self._hash(numbers)).nonzero().squeeze(1)
+
+    def _hash(self, numbers: Tensor) -> Tensor:
+        """The leading bits of the numbers times 2⁶⁴ / golden ratio, which scatters them evenly."""
+        scattered = numbers * -7046029254386353131
+        return scattered.bitwise_right_shift_(64 - self.bits).bitwise_and_((1 << self.bits) - 1)
 
 
 def ascending(numbers: Tensor) -> Tensor:
