@@ -77,12 +77,19 @@ def draw() -> None:
 
 
 def table() -> str:
-    """Mean and deviation over seeds of what `run` measured, as a Markdown table."""
+    """Mean and deviation over seeds of what `run` measured, as a Markdown table.
+
+    Of trials with the same name the newest settings count; the older ones stay in the lines.
+    """
+    newest = {
+        tuple(shown[0][name] for name in ("dataset", "method", "label", "dimensions")): shown
+        for shown in lines.by_seed(lines.read("bases"))
+    }
     rows = [
         "| data set | base | dimensions | Recall@20 | Recall@50 | NDCG@20 | seeds | machine |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for shown in lines.by_seed(lines.read("bases")):
+    for shown in newest.values():
         first = shown[0]
         cells = [first["dataset"], f"{first['method']}, {first['label']}", first["dimensions"]]
         cells += [lines.mean_and_deviation(shown, m) for m in ("recall@20", "recall@50", "ndcg@20")]
