@@ -11,6 +11,7 @@ from elasticrec.search.searcher import Searcher
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.questions import Questions
+    from elasticrec.evaluation.rows import RowScores
 
 USERS = 1000
 """μ: validation users on whom compositions are measured, unless the estimator says otherwise."""
@@ -22,12 +23,16 @@ def validation_quality(searcher: Searcher, *, many: bool = False, device: str = 
     Args:
         many: count once for thousands of compositions from the menu; otherwise rank each plainly.
     """
-    from elasticrec.evaluation.compositions import validation_questions
+    from elasticrec.evaluation.compositions import PlainEvaluator, validation_questions
+    from elasticrec.evaluation.merging import MenuEvaluator
 
     about = searcher.estimator.about
     rng = np.random.default_rng(about.get("seed", 0))
     asked = validation_questions(searcher.folder.split(), about.get("n_users", USERS), rng)
-    return _quality(searcher, asked, many=many and not searcher.space.free, device=device)
+    scores = _scores(searcher, asked, device)
+    if many and not searcher.free:
+        return MenuEvaluator(scores, asked, searcher.menu, searcher.metric).evaluate
+    return PlainEvaluator(scores, asked, searcher.metric).evaluate
 
 
 def held_out_quality(
@@ -36,20 +41,51 @@ def held_out_quality(
     *,
     device: str = "auto",
 ) -> Quality:
-    """Measured quality on everyone with held-out items in a part, by the estimator's metric."""
+    """Measured quality on everyone with held-out items in a part, by the estimator's metric.
+
+    Coded compositions are measured the way a device ranks.
+    """
+    if searcher.accounting_name == "file":
+        return _on_devices(searcher, part, device)
+    from elasticrec.evaluation.compositions import PlainEvaluator
     from elasticrec.evaluation.questions import questions
 
-    return _quality(searcher, questions(searcher.folder.split(), part), many=False, device=device)
+    asked = questions(searcher.folder.split(), part)
+    return PlainEvaluator(_scores(searcher, asked, device), asked, searcher.metric).evaluate
 
 
-def _quality(searcher: Searcher, asked: Questions, *, many: bool, device: str) -> Quality:
-    """An evaluator of these users, made by the evaluation stage; imports torch."""
-    from elasticrec.evaluation.compositions import PlainEvaluator
-    from elasticrec.evaluation.merging import MenuEvaluator
+def _on_devices(searcher: Searcher, part: Literal["validation", "test"], device: str) -> Quality:
+    """Quality of coded compositions for the estimator's kind of person."""
+    from elasticrec.evaluation.device_path import measure_composition
+    from elasticrec.space.composition import Composition
+    from elasticrec.storing import load_coded
+
+    model, split, metric = load_coded(searcher.folder), searcher.folder.split(), searcher.metric
+
+    def measure(depths: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+        found = [
+            measure_composition(
+                model, Composition(rows, kept), split,
+                person=searcher.person, part=part, metrics=[metric], device=device,
+            ).metrics[metric]
+            for rows, kept in zip(depths, neighbours, strict=True)
+        ]  # fmt: skip
+        return np.array(found, dtype=np.float64)
+
+    return measure
+
+
+def _scores(searcher: Searcher, asked: Questions, device: str) -> RowScores:
+    """Scores of some users, which depend on an item's own row alone; imports torch."""
+    folder = searcher.folder
+    if searcher.accounting_name == "file":
+        from elasticrec.evaluation.device_path import device_scores
+        from elasticrec.storing import load_coded
+
+        return device_scores(load_coded(folder), None, asked, searcher.person, device=device)
     from elasticrec.evaluation.rows import BlockScores
 
-    folder = searcher.folder
-    scores = BlockScores.of_table(
+    return BlockScores.of_table(
         folder.table(),
         searcher.groups.bounds,
         asked.users,
@@ -57,6 +93,3 @@ def _quality(searcher: Searcher, asked: Questions, *, many: bool, device: str) -
         width_correction=searcher.space.as_printed,
         device=device,
     )
-    if many:
-        return MenuEvaluator(scores, asked, searcher.menu, searcher.metric).evaluate
-    return PlainEvaluator(scores, asked, searcher.metric).evaluate
