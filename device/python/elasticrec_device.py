@@ -379,13 +379,13 @@ class _Scorer:
     def _add_codes(self, g: int, start: int, t: Array, buffer: Array, index: Array) -> None:
         """Leave in `t` what the codes of a stretch say; the order of additions is the page's."""
         matrix, kinds = self.file.matrix(g)[:, start : start + len(t)], self.file.kinds(g)
-        made = None if self.tables is None else self.tables[np.searchsorted(self.file.used, kinds)]
-        at_once = max(1, min(len(index) // len(t), 256))
+        at, made = np.searchsorted(self.file.used, kinds), self.tables
+        at_once = max(1, min(len(index) // len(t), 64))
         for c in range(0, len(kinds), at_once):
             part, some = matrix[1 + c : 1 + c + at_once], slice(c, c + at_once)
             rows = index[: part.size].reshape(part.shape)
             np.copyto(rows, part)  # `take` wants such indices; several columns at once are quicker
-            tables = self._make_tables(kinds[some]) if made is None else made[some]
+            tables = self._make_tables(kinds[some]) if made is None else made[at[some]]
             for table, row in zip(tables, rows, strict=True):
                 table.take(row, None, buffer, "wrap")
                 np.add(t, buffer, t)
