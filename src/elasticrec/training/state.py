@@ -13,6 +13,7 @@ from elasticrec.blocks.cooccurrence import Cooccurrence
 from elasticrec.blocks.table import BlockTable
 from elasticrec.data.splitting import Split
 from elasticrec.data.triples import Batch, TripleSampler
+from elasticrec.training.adagrad import PairAdagrad
 from elasticrec.training.checkpoint import Progress, generator_state
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.objective import Objective, Vectors, add_l2, draw_mask
@@ -41,7 +42,11 @@ class Run:
             device=where,
         )
         self.objective = Objective(config, split.n_items)
-        self.optimizer = RowAdam(base.tables)
+        self.optimizer: RowAdam | PairAdagrad = (
+            RowAdam(base.tables)
+            if config.optimizer == "adam"
+            else PairAdagrad(base.tables, config.l2)
+        )
         self.validation = Validation(split, config)
         self.near: Tensor | None = None
         if config.cooccurrence and cooccurrence is not None:
@@ -52,7 +57,15 @@ class Run:
         self._mean_loss = float("nan")
 
     def step(self, batch: Batch, rate: float) -> None:
-        """One step of Adam on one batch."""
+        """One step on one batch."""
+        if isinstance(self.optimizer, PairAdagrad):
+            self.loss_sum += self.optimizer.step(batch, rate)
+        else:
+            self.loss_sum += self._step_by_autograd(self.optimizer, batch, rate)
+        self.loss_count += 1
+
+    def _step_by_autograd(self, optimizer: RowAdam, batch: Batch, rate: float) -> Tensor:
+        """The loss of a batch, after a step of Adam."""
         near = None if self.near is None else self._draw_near(batch.seen)
         mask = draw_mask(self.config, self.generator) if self.config.elastic else None
         items = [batch.seen, batch.unseen.reshape(-1)]
@@ -75,9 +88,8 @@ class Run:
             if self.config.l2:
                 numbers["items"] = items[:2]  # what was drawn to be near is spared
                 add_l2(self.config.l2 / len(batch.users), tables, grads, numbers, rows, touched)
-            self.optimizer.step(grads, touched, rate)
-            self.loss_sum += loss
-        self.loss_count += 1
+            optimizer.step(grads, touched, rate)
+        return loss.detach()
 
     def _leaves(self, numbers: Parts) -> tuple[Tables, Parts]:
         """What gradients are asked for: whole tables, and rows of those that are used by rows."""
