@@ -13,7 +13,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 import tomllib
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,11 +145,12 @@ def settings(trial: dict[str, Any]) -> TrainConfig:
 
 
 def _is_done(trial: dict[str, Any]) -> bool:
-    config = settings(trial)
-    hashed = lines.config_hash(asdict(replace(config, seed=0)))
+    """Whether a line has these settings; what was no setting yet then had its default."""
+    wanted = asdict(settings(trial))
+    defaults = {field.name: field.default for field in fields(settings(trial))}
     return any(
-        (line["dataset"], line["seed"], line["config_hash"])
-        == (trial["dataset"], config.seed, hashed)
+        line["dataset"] == trial["dataset"]
+        and defaults | line["config"] | {"seed": line["seed"]} == wanted
         for line in lines.read(trial["experiment"])
     )
 
