@@ -8,10 +8,10 @@
 /**
  * @typedef {object} Ask
  * @property {Iterable<Id>} [history] what the person has; ids that do not occur are skipped
- * @property {Bytes} [user] her vector file from the server (13)
+ * @property {Bytes | null} [user] her vector file from the server (13)
  * @property {number} [k] how many items to list, 20 unless told
  * @property {Iterable<Id>} [exclude] never list these
- * @property {Iterable<Id>} [only] list none but these
+ * @property {Iterable<Id> | null} [only] list none but these
  * @property {boolean} [repeat] list items of the history too
  * @property {boolean} [why] name the history item with the largest vote for each listed one
  */
@@ -42,8 +42,9 @@ function within(value, least, most, what) {
   throw new BundleError(`${what}: ${value}, expected ${least} to ${most}`);
 }
 
-/** @param {Bytes} file @returns {View} */
-const bytesOf = (file) => (file instanceof Uint8Array ? file : new Uint8Array(file));
+/** The bytes as they lie; never as a Buffer, whose slice is no copy. @param {Bytes} file */
+const bytesOf = (file) => (ArrayBuffer.isView(file)
+  ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength) : new Uint8Array(file));
 /** @param {View} bytes */
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 /** @param {Uint8Array} bytes */
@@ -439,10 +440,10 @@ export class Bundle {
     return unit(x);
   }
 
-  /** Who asks (10). @param {Uint32Array} held @param {Bytes | undefined} user */
+  /** Who asks (10). @param {Uint32Array} held @param {Bytes | null} [user] */
   #personOf(held, user) {
     const D = this.#D, map = this.#map, n = held.length, isHeld = bitsOf(this.#V, held);
-    if (user !== undefined) return { u: this.#readVector(bytesOf(user)), n, isHeld, column: 0 };
+    if (user) return { u: this.#readVector(bytesOf(user)), n, isHeld, column: 0 };
     if (n === 0) return { u: this.#means.subarray(-D), n, isHeld, column: 1 };
     const sum = new Float64Array(D), mapped = new Float64Array(D);
     for (const i of held) this.#direction(i).forEach((value, k) => { sum[k] += value; });

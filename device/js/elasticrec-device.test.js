@@ -213,6 +213,22 @@ describe('files beside the bundle', () => {
     await assert.rejects(openBundle(file, { sha256: sha256(text) }), BundleError);
   });
 
+  test('a Buffer of Node is read, and left as it was', async () => {
+    const buffer = Buffer.from(file);
+    const vectorBuffer = Buffer.from(vectorFile(spec, new Uint16Array(8)));
+    const copies = [Buffer.from(buffer), Buffer.from(vectorBuffer)].map((bytes) =>
+      bytes.toString('hex'),
+    );
+    const bundle = await openBundle(buffer, { sha256: sha256(file) });
+    assert.equal(bundle.recommend({ user: vectorBuffer }).items.length, 3);
+    assert.deepEqual(
+      [buffer, vectorBuffer].map((bytes) => bytes.toString('hex')),
+      copies,
+    );
+    const patch = Buffer.from(patchFile(buffer, buffer, [[0, buffer.length]]));
+    assert.deepEqual(new Uint8Array(await applyPatch(buffer, patch)), file);
+  });
+
   test('a catalogue is taken by its hash', async () => {
     const bundle = readBundle(file);
     assert.deepEqual((await bundle.catalogue(text)).titles, ['Title 0 é', null, 'Title 2 é']);

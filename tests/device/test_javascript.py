@@ -45,10 +45,10 @@ def test_its_own_tests_pass(node):
     assert int(re.search(r"^[#ℹ] pass (\d+)", said, flags=re.MULTILINE).group(1)) > len(files)
 
 
-def test_its_types_hold():
+def test_its_types_hold(node):
     if not TSC.exists():
         pytest.skip("no tsc in device/js/node_modules: the types of JavaScript were not checked")
-    run([str(TSC), *PACKAGE["scripts"]["check"].split()[1:]])
+    run([node, str(TSC), *PACKAGE["scripts"]["check"].split()[1:]])
 
 
 def test_it_is_one_short_file_that_imports_nothing():
