@@ -82,10 +82,11 @@ def answers(device: ModuleType, file: bytes) -> list[Any]:
         return [first, second]
 
 
-def judged(device: ModuleType, file: bytes) -> tuple[str, list[Any], int, float]:
-    """`opened`, `refused` or the error; the answers; peak bytes and seconds."""
+def judged(device: ModuleType, file: bytes, traced: bool) -> tuple[str, list[Any], int, float]:
+    """`opened`, `refused` or the error; the answers; peak bytes if traced; seconds."""
     found: list[Any] = []
-    tracemalloc.start()
+    if traced:
+        tracemalloc.start()
     start = time.perf_counter()
     signal.setitimer(signal.ITIMER_REAL, PATIENCE)
     try:
@@ -122,8 +123,12 @@ def promised(file: bytes, given: list[Any], compare: bool) -> tuple[str, bool]:
     return "opened", True
 
 
-def run(n_mutations: int, seed: int) -> Tally:
-    """The tally of some mutations; mutation i depends on (seed, i) alone."""
+def run(n_mutations: int, seed: int, trace_every: int = 1) -> Tally:
+    """The tally of some mutations; mutation i depends on (seed, i) alone.
+
+    Args:
+        trace_every: of so many files, the memory of one is measured, which takes most of the time.
+    """
     device = runtime()
     signal.signal(signal.SIGALRM, _too_long)
     tally, files = Tally(), dict(seeds())
@@ -133,7 +138,7 @@ def run(n_mutations: int, seed: int) -> Tally:
         rng = np.random.default_rng([seed, number])
         name = SEEDS[int(rng.integers(len(SEEDS)))]
         file = bytes(mutated(files[name], rng))
-        verdict, found, peak, seconds = judged(device, file)
+        verdict, found, peak, seconds = judged(device, file, number % trace_every == 0)
         sound, same = promised(file, found, number % COMPARE_EVERY == 0)
         tally.counts[verdict if verdict in ("opened", "refused") else "wrong"] += 1
         tally.most_bytes = max(tally.most_bytes, peak - 2 * len(file))
