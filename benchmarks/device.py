@@ -136,7 +136,7 @@ def measure(path: Path, people: int, cores: int) -> dict[str, Any]:
     asks |= faiss_rivals(items, user, 1)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            loop = Loop(Path(folder)).prepare(scorer())
+            loop = Loop(Path(folder)).prepare(scorer(), device._kinds)
             whole = np.concatenate([scores.copy() for _, scores in scorer().stretches()])
             if not np.array_equal(loop(), whole):
                 raise AssertionError("the loops in C and the runtime score differently")

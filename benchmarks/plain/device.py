@@ -65,8 +65,10 @@ class Loop:
         subprocess.run([compiler, *COMPILE, str(source), "-o", str(library)], check=True)
         self._loops = ctypes.CDLL(str(library))
 
-    def prepare(self, scorer: Any) -> Callable[[], np.ndarray]:
-        """Scores of all items, in an array; tables are made beforehand."""
+    def prepare(
+        self, scorer: Any, kinds: Callable[[bytes], np.ndarray]
+    ) -> Callable[[], np.ndarray]:
+        """Scores of all items, in an array; `kinds` of columns and tables are made beforehand."""
         file, history = scorer.file, scorer.history
         scores = np.zeros(file.V, dtype=np.float32)
         in_history = np.zeros(file.V, dtype=np.uint8)
@@ -74,7 +76,7 @@ class Loop:
         calls = []
         for g in range(file.G):
             part = scores[file.starts[g] : file.starts[g + 1]]
-            tables = scorer._make_tables(file.kinds(g))
+            tables = scorer._make_tables(kinds(file.depths[g].tobytes()))
             calls.append((g, part, tables))
 
         def score() -> np.ndarray:

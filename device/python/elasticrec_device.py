@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import builtins
 import codecs
+import functools
 import hashlib
 import json
 import operator
@@ -173,6 +174,14 @@ class _Ids:
         return np.unique(np.array(numbers, dtype=np.int64)), unknown
 
 
+@functools.lru_cache(32)
+def _kinds(depths: bytes) -> Array:
+    """Of each byte column of a group: 36 · its block + the place of its step in `steps`."""
+    block, p = np.nonzero(np.arange(8) < np.frombuffer(depths, dtype=np.uint8)[:, None])
+    b = np.array(tuple(depths))[block]
+    return np.asarray(36 * block + b * (b - 1) // 2 + p)
+
+
 class _File:
     """All that a checked file holds, as views on it; never changed after opening."""
 
@@ -250,12 +259,6 @@ class _File:
         deep = np.array([(self.depths == b).any(axis=0) for b in range(1, 9)])
         self.used = np.flatnonzero(np.repeat(deep, range(1, 9), axis=0).T)  # kinds that occur
 
-    def kinds(self, g: int) -> Array:
-        """Of each byte column of a group: 36 · its block + the place of its step in `steps`."""
-        block, p = np.nonzero(np.arange(8) < self.depths[g][:, None])
-        b = self.depths[g, block].astype(np.int64)
-        return np.asarray(36 * block + b * (b - 1) // 2 + p)
-
     def matrix(self, g: int) -> Array:
         """Gain bytes, then byte columns, of a group that keeps codes: (1 + columns, items) [6]."""
         return self.codes[self.codes_at[g] : self.codes_at[g + 1]].reshape(-1, self.sizes[g])
@@ -296,7 +299,7 @@ class _File:
         x: Array = self.means[g].astype(np.float64).reshape(-1, 8)
         if self.columns[g]:
             column = self.matrix(g)[:, number - self.starts[g]]
-            block, step = np.divmod(self.kinds(g), 36)
+            block, step = np.divmod(_kinds(self.depths[g].tobytes()), 36)
             signs = np.unpackbits(column[1:, None], axis=1, bitorder="little") * 2.0 - 1
             sums = np.zeros((self.N, 8))
             np.add.at(sums, block, signs * self.steps[step, None])  # plane after plane
@@ -319,8 +322,7 @@ class _File:
         _equal(f"length {of}", len(raw), 48 + 2 * D)
         magic, version, width, crc, model = struct.unpack("<8sHHI32s", raw[:48].tobytes())
         _equal(f"magic, version and width {of}", (magic, version, width), (b"\x89ELVECTO", 1, D))
-        found = zlib.crc32(raw[16:].data, zlib.crc32(bytes(raw[:12]) + bytes(4)))
-        _equal(f"checksum {of}", found, crc)
+        _equal(f"CRC {of}", zlib.crc32(raw[16:].data, zlib.crc32(bytes(raw[:12]) + bytes(4))), crc)
         _equal(f"model {of}", model.hex(), self.model_id)
         _within(f"a number {of}", raw[48:].view("<f2"), -1e6, 1e6)
         return raw[48:].view("<f2").astype(np.float32)
@@ -346,7 +348,7 @@ class _Scorer:
         self.perhaps = np.zeros(low + 1, dtype=bool)  # has a history item these low bits?
         self.perhaps[history & low] = True
         few = len(file.used) * 1024 <= LOOKUPS * 8 + len(file.codes)
-        self.tables = self._make_tables(file.used) if few else None
+        self.tables = list(self._make_tables(file.used)) if few else []
 
     def _make_tables(self, kinds: Array) -> Array:
         """What each byte adds to a score in a column of each kind, (kinds, 256)."""
@@ -378,14 +380,15 @@ class _Scorer:
 
     def _add_codes(self, g: int, start: int, t: Array, buffer: Array, index: Array) -> None:
         """Leave in `t` what the codes of a stretch say; the order of additions is the page's."""
-        matrix, kinds = self.file.matrix(g)[:, start : start + len(t)], self.file.kinds(g)
-        at, made = np.searchsorted(self.file.used, kinds), self.tables
+        matrix = self.file.matrix(g)[:, start : start + len(t)]
+        kinds, made = _kinds(self.file.depths[g].tobytes()), self.tables
+        at = np.searchsorted(self.file.used, kinds).tolist()
         at_once = max(1, min(len(index) // len(t), 64))
         for c in range(0, len(kinds), at_once):
             part, some = matrix[1 + c : 1 + c + at_once], slice(c, c + at_once)
             rows = index[: part.size].reshape(part.shape)
             np.copyto(rows, part)  # `take` wants such indices; several columns at once are quicker
-            tables = self._make_tables(kinds[some]) if made is None else made[at[some]]
+            tables = [made[i] for i in at[some]] if made else self._make_tables(kinds[some])
             for table, row in zip(tables, rows, strict=True):
                 table.take(row, None, buffer, "wrap")
                 np.add(t, buffer, t)
@@ -416,10 +419,8 @@ class _Scorer:
         slots, local = np.arange(self.file.counts[g]), np.full(1, number - self.file.starts[g])
         numbers, weights = self.file.neighbours(g, slots, local)
         voting = (weights > 0) & np.isin(numbers, self.history)
-        values = self.file.votes[weights[voting]]
-        if not len(values):
-            return None
-        return self.file.ids[int(numbers[voting][values == values.max()].min())]
+        best = sorted(zip(-self.file.votes[weights[voting]], numbers[voting], strict=True))
+        return self.file.ids[int(best[0][1])] if best else None
 
     def best(self, k: int, hidden: Array, only: Array | None) -> tuple[Array, Array]:
         """Scores and numbers of the k best items, without hidden and withdrawn ones [12]."""
@@ -547,14 +548,12 @@ def apply_patch(old_path: Source, patch_path: Source, new_path: str | os.PathLik
     _within("length of the upgrade", len(patch), 96 + 16 * P, LONGEST)
     made = sum(map(len, _pieces(old, patch, 96 + 16 * P)))
     _equal("length of what the upgrade makes", made, new_length)
-    digest, part = hashlib.sha256(), f"{os.fspath(new_path)}.{os.getpid()}.part"
+    part = f"{os.fspath(new_path)}.{os.getpid()}.part"
     try:
         with builtins.open(part, "wb") as file:
-            for piece in _pieces(old, patch, 96 + 16 * P):
-                digest.update(piece.data)
-                file.write(piece.data)
+            file.writelines(piece.data for piece in _pieces(old, patch, 96 + 16 * P))
             os.fsync(file.fileno())
-        _equal("SHA-256 of the new file", digest.hexdigest(), new_hash.hex())
+        _equal("SHA-256 of the result", hashlib.sha256(_map(part).data).hexdigest(), new_hash.hex())
         os.replace(part, new_path)
     finally:
         if os.path.exists(part):
