@@ -92,13 +92,7 @@ class Estimator:
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except SafetensorError as error:
             raise InputError(f"{path}: not a sound safetensors file ({error})") from None
-        stored = about["features"]
-        features = Features(
-            stored["n_groups"],
-            stored["n_blocks"],
-            tuple(stored["depths"]),
-            tuple(stored["neighbours"]),
-        )
+        features = Features.from_dict(about["features"])
         return cls(features, about["kind"], weights, about["about"])
 
 
