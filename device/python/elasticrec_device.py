@@ -374,7 +374,7 @@ class _Scorer:
                     self._add_codes(g, start, t, buffer[: len(t)], index)
                 t += self.offsets[g]
                 if file.counts[g] and len(self.history):
-                    for a in range(0, len(t), most := LOOKUPS // 2 // int(file.counts[g])):
+                    for a in range(0, len(t), most := LOOKUPS // int(file.counts[g])):
                         self._add_votes(g, start + a, t[a : a + most], index)
                 yield int(file.starts[g]) + start, t
 
@@ -439,7 +439,9 @@ class _Scorer:
             if len(scores) > 2 * k:
                 least = np.partition(scores, -k)[-k]
                 scores, numbers = scores[scores >= least], numbers[scores >= least]
-        order = np.argsort(-scores, kind="stable")[:k]
+        bits = (scores + np.float32(0)).view(np.int32)  # -0 equals 0
+        falls = ~(bits ^ (bits >> 31 & 0x7FFFFFFF)).astype(np.int64)  # rises as scores fall
+        order = np.sort(falls << 32 | np.arange(len(falls)))[:k] & 0xFFFFFFFF  # ties by number
         return scores[order], numbers[order]
 
 
@@ -561,9 +563,8 @@ def apply_patch(old_path: Source, patch_path: Source, new_path: str | os.PathLik
 
 
 def main(words: list[str] | None = None) -> None:
-    """Print what a command line asks for; exit with 2 where a file or an id is wrong."""
-    about = "Recommend items from a bundle. Ids are the shop's own, or numbers where ids are dense."
-    parser = argparse.ArgumentParser("python -m elasticrec_device", description=about)
+    """Print recommendations from a bundle. Ids are the shop's own, or numbers where dense."""
+    parser = argparse.ArgumentParser("python -m elasticrec_device", description=main.__doc__)
     add = parser.add_argument
     add("bundle", help="the .elastic file")
     add("--history", nargs="+", default=[], metavar="ID", help="what the person had, by its ids")
