@@ -46,7 +46,17 @@ def load(folder: Path, name: str) -> tuple[BlockTable, dict[str, Any]]:
         raise FileNotFoundError(f"{folder} has no {name}.items.0.npy")
     config = about["config"]
     blocks = items.reshape(-1, config["n_blocks"], config["block_size"])
-    return BlockTable(blocks, users, config["base"], about["score"]), about
+    by_softmax = users is not None and config["loss"] == "softmax"
+    return (
+        BlockTable(
+            blocks,
+            users,
+            config["base"],
+            about["score"],
+            temperature=config["temperature"] if by_softmax else None,
+        ),
+        about,
+    )
 
 
 def _joined(folder: Path, stem: str) -> np.ndarray | None:

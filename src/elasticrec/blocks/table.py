@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from elasticrec.blocks.folding import settled
 from elasticrec.data.interactions import Pairs, fingerprint
 
 Score = Literal["aligned", "tiled"]
@@ -29,6 +30,8 @@ class BlockTable:
     """How blocks meet a user: `aligned`, or `tiled` (Eq. 2 as printed)."""
     fold_map: np.ndarray | None = None
     """(D, D) float32: turns a sum of item vectors into a user vector; None is the identity."""
+    temperature: float | None = None
+    """Of the softmax by which users were trained; None for other losses and `history`."""
 
     @property
     def n_items(self) -> int:
@@ -66,7 +69,8 @@ class BlockTable:
 
     def fingerprint(self) -> str:
         """Hex sha256 of the content."""
-        kind = np.array(f"{self.base}|{self.score}")
+        trained = "" if self.temperature is None else f"|{self.temperature}"
+        kind = np.array(f"{self.base}|{self.score}{trained}")
         return fingerprint({**self.arrays(), "kind": kind})
 
     def save(self, path: Path | str) -> None:
@@ -75,7 +79,7 @@ class BlockTable:
 
         path = Path(path)
         partial = path.with_name(path.name + ".part")
-        about = {"base": self.base, "score": self.score}
+        about = {"base": self.base, "score": self.score, "temperature": self.temperature}
         contiguous = {name: np.ascontiguousarray(a) for name, a in self.arrays().items()}
         partial.write_bytes(save(contiguous, metadata={"elasticrec": json.dumps(about)}))
         os.replace(partial, path)
@@ -94,6 +98,7 @@ class BlockTable:
             base=about["base"],
             score=about["score"],
             fold_map=arrays.get("fold_map"),
+            temperature=about.get("temperature"),
         )
 
     def renumbered(self, order: np.ndarray) -> BlockTable:
@@ -101,9 +106,20 @@ class BlockTable:
         return replace(self, blocks=self.blocks[order])
 
     def fold_in(self, histories: Pairs) -> np.ndarray:
-        """(n, D) vectors of persons never seen: the normalised sum of unit items, mapped."""
+        """(n, D) vectors of persons never seen: item sums, mapped, then settled as training would.
+
+        Only users trained by a softmax on cosines are settled (`blocks.folding`).
+        """
+        vectors = self.item_sums(histories)
+        if self.fold_map is not None:
+            vectors = vectors @ self.fold_map
+        if self.temperature is None or self.score != "aligned":
+            return vectors
+        return settled(vectors, histories, self.items, self.temperature)
+
+    def item_sums(self, histories: Pairs) -> np.ndarray:
+        """(n, D) normalised sums of persons' unit items."""
         lengths = np.linalg.norm(self.items, axis=1, keepdims=True)
         sums = np.asarray(histories.csr() @ (self.items / np.maximum(lengths, 1e-12)))
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        vectors = (sums / np.maximum(norms, 1e-12)).astype(np.float32)
-        return vectors if self.fold_map is None else vectors @ self.fold_map
+        return np.asarray(sums / np.maximum(norms, 1e-12), dtype=np.float32)

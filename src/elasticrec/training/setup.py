@@ -62,6 +62,7 @@ def make_table(
         users=None if users is None else users.cpu().numpy().astype(np.float32),
         base=base.name,
         score=config.score,
+        temperature=config.temperature if users is not None and config.loss == "softmax" else None,
     )
     return fit_fold_map(table, train)
 
@@ -95,9 +96,8 @@ def fit_fold_map(table: BlockTable, train: Pairs) -> BlockTable:
     """
     if table.users is None:
         return table
-    plain = replace(table, fold_map=None)
     some = np.flatnonzero(train.per_user > 0)
-    sums = plain.fold_in(train.rows(some)).astype(np.float64)
+    sums = table.item_sums(train.rows(some)).astype(np.float64)
     gram = sums.T @ sums
     gram[np.diag_indices_from(gram)] += _RIDGE * len(some) / table.dimensions
     fold_map = np.linalg.solve(gram, sums.T @ table.users[some].astype(np.float64))
