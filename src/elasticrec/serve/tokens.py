@@ -1,0 +1,164 @@
+"""Tokens: who may read which user's vector.
+
+A token says a model, a user and a date, and is signed by HMAC-SHA256 with one of the service's
+keys: `e1.KEY.PAYLOAD.SIGNATURE`. The first key signs, all of them verify, so a new one is put in
+front and the old one removed once its last token has expired.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elasticrec.data.errors import InputError
+
+VARIABLE = "ELASTICREC_TOKEN_KEYS"
+"""The environment's variable with keys, where no file is named."""
+VERSION = "e1"
+LEAST_BYTES = 32
+"""The shortest key."""
+LONGEST = 2_048
+"""No token has more characters."""
+LONGEST_USER = 256
+"""No user id has more characters."""
+_KEY_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+
+class TokenError(Exception):
+    """A token that does not open what was asked for."""
+
+    def __init__(self, reason: str, *, known: bool = False) -> None:
+        """A refusal.
+
+        Args:
+            reason: `missing`, `malformed`, `unsigned`, `expired`, `other-model` or `other-user`.
+            known: whether the token itself is sound, so that only its scope is wrong.
+        """
+        super().__init__(reason)
+        self.reason, self.known = reason, known
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The secrets that tokens are signed with, by their names; the first signs."""
+
+    secrets: Mapping[str, bytes] = field(repr=False)
+    """At least 32 bytes each; empty where no token is accepted."""
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Keys:
+        """Keys from a file, else from the environment; none where neither has any."""
+        if path is None:
+            return cls.parse(os.environ.get(VARIABLE, ""), VARIABLE)
+        try:
+            return cls.parse(path.read_text(encoding="utf-8"), str(path))
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: is no text, expected lines like name:base64") from None
+
+    @classmethod
+    def parse(cls, text: str, source: str) -> Keys:
+        """Keys from `name:base64` entries, one per line or with commas between; # starts a comment.
+
+        Args:
+            source: what errors call it; the keys themselves are never shown.
+        """
+        found: dict[str, bytes] = {}
+        lines = [line.partition("#")[0] for line in text.splitlines()]
+        for number, entry in enumerate(filter(None, map(str.strip, ",".join(lines).split(","))), 1):
+            name, _, encoded = entry.partition(":")
+            try:
+                secret = base64.b64decode(encoded.strip(), validate=True)
+            except (binascii.Error, ValueError):
+                secret = b""
+            if not _KEY_NAME.fullmatch(name) or len(secret) < LEAST_BYTES or name in found:
+                raise InputError(
+                    f"{source}: key {number} is not usable, expected name:base64 with a name of "
+                    f"its own and at least {LEAST_BYTES} bytes; `elasticrec token --new-key`"
+                )
+            found[name] = secret
+        return cls(found)
+
+    def sign(self, model: str, user: str, seconds: float, *, now: float | None = None) -> str:
+        """A token for one user of one model, valid for so many seconds."""
+        if not self.secrets:
+            raise InputError(
+                f"no key to sign with: name a file by --keys, or set {VARIABLE}; "
+                "`elasticrec token --new-key` makes one"
+            )
+        if not 1 <= len(user) <= LONGEST_USER or not model:
+            raise InputError(f"a user of {len(user)} characters, expected 1 to {LONGEST_USER}")
+        if not 1 <= seconds <= 10**9:
+            raise InputError(f"a token for {seconds} seconds, expected 1 to 10^9")
+        until = int((time.time() if now is None else now) + seconds)
+        payload = _encode(json.dumps([model, user, until], separators=(",", ":")).encode())
+        name = next(iter(self.secrets))
+        head = f"{VERSION}.{name}.{payload}"
+        token = f"{head}.{_encode(_signature(self.secrets[name], head))}"
+        if len(token) > LONGEST:
+            raise InputError(f"a token of {len(token)} characters, expected at most {LONGEST}")
+        return token
+
+    def check(self, token: str, model: str, user: str, *, now: float | None = None) -> None:
+        """Nothing, or a TokenError about a token that does not open this user of this model."""
+        scope, until = self._opened(token)
+        if until <= (time.time() if now is None else now):
+            raise TokenError("expired")
+        for wanted, found, reason in zip((model, user), scope, ("model", "user"), strict=True):
+            if not hmac.compare_digest(found.encode(), wanted.encode()):
+                raise TokenError(f"other-{reason}", known=True)
+
+    def _opened(self, token: str) -> tuple[tuple[str, str], int]:
+        """Model, user and date of a token whose signature is right."""
+        parts = token.split(".")
+        if len(token) > LONGEST or len(parts) != 4 or parts[0] != VERSION:
+            raise TokenError("malformed")
+        # An unknown key is compared with too, so that time does not tell which names exist.
+        secret = self.secrets.get(parts[1])
+        expected = _signature(secret or secrets.token_bytes(LEAST_BYTES), token.rpartition(".")[0])
+        if not hmac.compare_digest(_decode(parts[3]), expected) or secret is None:
+            raise TokenError("unsigned")
+        model, user, until = json.loads(_decode(parts[2]))
+        return (str(model), str(user)), int(until)
+
+
+def new_key() -> str:
+    """A line for a file of keys: a name that tells the day, and 32 random bytes."""
+    name = time.strftime("k%Y%m%d", time.gmtime()) + "-" + secrets.token_hex(2)
+    return f"{name}:{base64.b64encode(secrets.token_bytes(LEAST_BYTES)).decode()}"
+
+
+def bearer(header: str | None) -> str:
+    """The token of an Authorization header."""
+    if header is None:
+        raise TokenError("missing")
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() != "bearer" or not token.isascii():
+        raise TokenError("malformed")
+    return token.strip()
+
+
+def _signature(secret: bytes, text: str) -> bytes:
+    return hmac.new(secret, text.encode(), hashlib.sha256).digest()
+
+
+def _encode(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _decode(text: str) -> bytes:
+    """What `_encode` spelled; nothing for any other spelling, so that a token has only one."""
+    try:
+        content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+    return content if _encode(content) == text else b""
