@@ -79,3 +79,15 @@ def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(task, total=total, advance=finished)
 
         yield advance
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
+    """A line that says what is being done and for how long, and goes away; and what changes it."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", visible=False)
+        yield lambda what: bar.reset(task, description=what, visible=True)

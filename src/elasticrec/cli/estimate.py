@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from elasticrec.blocks.folder import ModelFolder
     from elasticrec.estimator.building import Built
 
 
@@ -21,6 +22,19 @@ def estimate(
     preset: Annotated[
         str, typer.Option(help="default, demo, paper-amazon-book or paper-yelp.")
     ] = "default",
+    accounting: Annotated[
+        str | None,
+        typer.Option(
+            help="file: depths and neighbours, every byte counted; paper: whole f32 blocks. By "
+            "default file, unless the model's settings are the paper's."
+        ),
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Whom to measure for: vector+history or history; by default whom the model knows."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes or threads that measure.", min=1)] = 2,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
@@ -31,7 +45,8 @@ def estimate(
 ) -> None:
     """Fit the estimator that lets a search weigh compositions without evaluating them.
 
-    Measurements go to MODEL/estimator.jsonl; a run that was cut off goes on from there.
+    The model's items are coded first, unless they are: bit planes, neighbours, and the weights that
+    mix them. Measurements go to MODEL/estimator.jsonl; a run that was cut off goes on from there.
 
     \b
     Example:
@@ -48,13 +63,33 @@ def estimate(
     measuring = replace(chosen.samples, **_present(given))
     fitting = replace(chosen.estimator, **_present({"kind": kind, "seed": seed}))
     folder = ModelFolder.open(model)
+    counted = _coded(folder, accounting, device)
     if restart:
         (folder.root / LEDGER).unlink(missing_ok=True)
     with counting_bar("measuring") as progress:
         built = build_estimator(
-            folder, measuring, fitting, workers=workers, device=device, progress=progress
-        )
+            folder, measuring, fitting,
+            accounting=counted, person=person, workers=workers, device=device, progress=progress,
+        )  # fmt: skip
     _print_json(built) if json else _print_table(built, measuring.metric)
+
+
+def _coded(folder: ModelFolder, accounting: str | None, device: str) -> str:
+    """How bytes are counted, after the model's items were coded where that is by files."""
+    from elasticrec.cli._progress import telling
+    from elasticrec.data.errors import InputError
+    from elasticrec.space.regroup import space_of
+    from elasticrec.storing import can_be_stored, store
+
+    if accounting not in (None, "file", "paper"):
+        raise InputError(f"accounting {accounting!r}, expected file or paper")
+    if accounting is None:
+        usable = can_be_stored(folder.table()) and not space_of(folder).free
+        accounting = "file" if usable else "paper"
+    if accounting == "file":
+        with telling() as tell:
+            store(folder, device=device, tell=lambda part: tell(f"making the {part}"))
+    return accounting
 
 
 def _present(given: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +116,7 @@ def _print_table(built: Built, metric: str) -> None:
     console = Console()
     console.print(table)
     settings = chosen.settings
+    console.print(f"{about['accounting']} accounting, persons known by {about['person']}")
     console.print(
         f"{built.estimator.kind}, d0 {settings.width}, learning rate {settings.learning_rate}, "
         f"L2 {settings.l2}; measured in {built.measuring_seconds:.1f} s, "

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def inspect(
     path: Annotated[
-        Path, typer.Argument(help="A model folder, or a composition written by `search`.")
+        Path,
+        typer.Argument(help="A model folder, a bundle, or a composition written by `search`."),
     ],
     model: Annotated[
         Path | None,
@@ -24,21 +25,26 @@ def inspect(
     ] = None,
     heat_map: Annotated[
         Path | None,
-        typer.Option(help="A PNG to write: groups by blocks, with counts (a composition)."),
+        typer.Option(help="A PNG to write: groups by blocks, with counts (not of a model)."),
     ] = None,
     scatter: Annotated[
         Path | None,
         typer.Option(help="A PNG to write: 50 items of each group in two dimensions."),
     ] = None,
 ) -> None:
-    """Show groups, blocks and bytes, and a composition as a heat map.
+    """Show groups, blocks and bytes; what a composition or a bundle keeps, as a heat map.
+
+    Of a bundle also what it says of itself, its sections, and its hash, by which a device may check
+    the download.
 
     \b
     Example:
+      elasticrec inspect watch.elastic
       elasticrec inspect MODEL --scatter groups.png
       elasticrec inspect composition.json --model MODEL --heat-map kept.png
     """
     from elasticrec.blocks.folder import ModelFolder
+    from elasticrec.cli._bundle import is_bundle, show_bundle
     from elasticrec.data.errors import InputError
 
     for picture in (heat_map, scatter):
@@ -50,6 +56,9 @@ def inspect(
         if heat_map is not None:
             raise InputError("--heat-map draws a composition, but a model folder was given")
         _show_model(ModelFolder.open(path), scatter)
+        return
+    if is_bundle(path):
+        show_bundle(path, model, heat_map, scatter)
         return
     if scatter is not None and model is None:
         raise InputError("--scatter of a composition needs its --model")

@@ -15,7 +15,10 @@ from typer.main import get_group
 from elasticrec import __version__
 from elasticrec.data.errors import InputError
 
-PIPELINE = ("data", "train", "evaluate", "recommend", "estimate", "search", "inspect", "demo")
+PIPELINE = (
+    *("data", "train", "evaluate", "recommend", "estimate", "search"),
+    *("customize", "catalogue", "curve", "inspect", "demo"),
+)
 """The order in which `--help` lists the commands; others follow by name."""
 
 EXTRAS = {

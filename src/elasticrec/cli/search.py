@@ -31,7 +31,13 @@ def search(
     preset: Annotated[
         str | None, typer.Option(help="Settings of the search; by default those of the model.")
     ] = None,
-    accounting: Annotated[str, typer.Option(help="paper: bytes of vectors only.")] = "paper",
+    accounting: Annotated[
+        str | None,
+        typer.Option(
+            help="file: every byte of a bundle; paper: bytes of vectors only. By default, and "
+            "necessarily, what the estimator was made for."
+        ),
+    ] = None,
     population: Annotated[int | None, typer.Option(help="P: candidates kept alive.")] = None,
     tournament: Annotated[int | None, typer.Option(help="S: candidates per tournament.")] = None,
     rounds: Annotated[int | None, typer.Option(help="C: rounds of breeding.")] = None,
@@ -143,7 +149,7 @@ def _print_tables(searcher: Searcher, answers: list[Answer], part: Part | None) 
 
     console = Console()
     for answer in answers:
-        title = f"budget {answer.budget}: {searcher.metric}"
+        title = f"budget {answer.budget}: {searcher.metric}, {searcher.person}"
         names = ["method", "size", "blocks", "estimated", "time"]
         if part is not None:
             title += f", measured on {part.value}"

@@ -110,7 +110,7 @@ def save_heat_map(
         axes.tick_params(length=0, labelsize=8)
         axes.spines[:].set_visible(False)
     bars.set_xticks([])
-    _save(figure, path)
+    save_png(figure, path)
 
 
 def _label_depths(axes: Axes, depths: np.ndarray) -> None:
@@ -161,7 +161,7 @@ def save_scatter(
         _label_clusters(axes, places[shown], member)
     axes.set(xlabel="first component", ylabel="second component", title=title)
     axes.spines[["top", "right"]].set_visible(False)
-    _save(figure, path)
+    save_png(figure, path)
 
 
 def _some_of_each(groups: Groups, rng: np.random.Generator) -> np.ndarray:
@@ -178,7 +178,7 @@ def _label_clusters(axes: Axes, places: np.ndarray, member: np.ndarray) -> None:
         axes.text(x, y, str(g), fontsize=9, weight="bold", ha="center", va="center", bbox=box)
 
 
-def _save(figure: Figure, path: Path | str) -> None:
+def save_png(figure: Figure, path: Path | str) -> None:
     """Write a figure as PNG, whole or not at all, without a date inside."""
     with written_whole(path) as file:
         figure.savefig(file, format="png", dpi=150, metadata={"Software": "elasticrec"})
