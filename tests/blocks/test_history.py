@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from elasticrec.blocks.factorization import AggregatedFactorization
 from elasticrec.blocks.history import Histories, History
+from elasticrec.blocks.unit import unit as rows_of_norm_1
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.triples import Batch
 
@@ -39,11 +40,16 @@ def others_slowly(train, items, batch):
     return torch.stack(rows)
 
 
+def others(train, items, batch):
+    units = rows_of_norm_1(items)
+    return Histories(train).others(units, units[batch.seen], batch.users)
+
+
 @settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 2**31), share=st.sampled_from([0.05, 0.4, 1.0]))
 def test_others_are_those_of_a_slow_loop(seed, share):
     train, items, batch = draw(seed, share=share)
-    found = Histories(train).others(items, batch)
+    found = others(train, items, batch)
     torch.testing.assert_close(found, others_slowly(train, items, batch), atol=1e-5, rtol=1e-5)
 
 
@@ -53,9 +59,9 @@ def test_gradient_of_others_is_that_of_the_slow_loop(seed):
     train, items, batch = draw(seed, share=0.6)
     weights = torch.randn(12, 4, generator=torch.Generator().manual_seed(seed + 1))
     grads = []
-    for others in (Histories(train).others, lambda *args: others_slowly(train, *args)):
+    for summed in (others, others_slowly):
         leaf = items.clone().requires_grad_()
-        grads.append(torch.autograd.grad((others(leaf, batch) * weights).sum(), leaf)[0])
+        grads.append(torch.autograd.grad((summed(train, leaf, batch) * weights).sum(), leaf)[0])
     torch.testing.assert_close(grads[0], grads[1], atol=1e-4, rtol=1e-4)
 
 
@@ -63,7 +69,7 @@ def test_a_user_with_one_item_has_no_others_and_disturbs_no_gradient():
     train = Pairs.from_arrays(np.array([0, 1, 1]), np.array([0, 0, 1]), n_users=2, n_items=2)
     batch = Batch(torch.tensor([0, 1]), torch.tensor([0, 1]), torch.tensor([1]))
     items = torch.tensor([[3.0, 4.0], [1.0, 0.0]], requires_grad=True)
-    found = Histories(train).others(items, batch)
+    found = others(train, items, batch)
     torch.testing.assert_close(found, torch.tensor([[0.0, 0.0], [0.6, 0.8]]))
     (grad,) = torch.autograd.grad(found.sum(), items)
     # Only user 1 matters: d(x/|x|)/dx at (3, 4), summed over both outputs.
@@ -85,13 +91,34 @@ def test_everyone_without_items_is_zero():
 
 
 @pytest.mark.parametrize("part", [0, 1])
-def test_bases_take_the_items_asked_for(part):
+@pytest.mark.parametrize("units", [False, True])
+def test_bases_take_the_items_asked_for(part, units):
     train, items, batch = draw(2)
     asked = [batch.seen, batch.unseen]
-    histories = Histories(train)
-    users, vectors = History(items, histories).forward({"items": items}, {}, batch, asked)
-    torch.testing.assert_close(users, histories.others(items, batch))
-    torch.testing.assert_close(vectors[part], items[asked[part]])
+    base = History(items, Histories(train), units=units)
+    users, vectors = base.forward({"items": items}, {}, batch, asked)
+    torch.testing.assert_close(users, others_slowly(train, items, batch), atol=1e-5, rtol=1e-5)
+    wanted = rows_of_norm_1(items) if units else items
+    torch.testing.assert_close(vectors[part], wanted[asked[part]])
+
+
+@pytest.mark.parametrize("units", [False, True])
+def test_the_gradient_of_a_base_is_that_of_the_slow_loop(units):
+    """Items weigh in as themselves and in their users' sums at once."""
+    train, items, batch = draw(3, share=0.6)
+    weights = torch.randn(2, 12, 4, generator=torch.Generator().manual_seed(1))
+    grads = []
+    for slow in (False, True):
+        leaf = items.clone().requires_grad_()
+        if slow:
+            given = rows_of_norm_1(leaf) if units else leaf
+            users, seen = others_slowly(train, leaf, batch), given[batch.seen]
+        else:
+            base = History(items, Histories(train), units=units)
+            users, (seen,) = base.forward({"items": leaf}, {}, batch, [batch.seen])
+        total = (users * weights[0]).sum() + (seen * weights[1]).sum()
+        grads.append(torch.autograd.grad(total, leaf)[0])
+    torch.testing.assert_close(grads[0], grads[1], atol=1e-4, rtol=1e-4)
 
 
 def test_history_has_no_users():

@@ -22,6 +22,8 @@ class Base(Protocol):
     """Trainable tensors by name: `items` (V, D), and `users` (U, D) where the base has them."""
     by_rows: tuple[str, ...]
     """Tables of which a step needs some rows alone, each as it is."""
+    units: bool
+    """Whether `forward` gives items as vectors of norm 1, which is all that cosines need."""
 
     def forward(
         self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
@@ -31,7 +33,7 @@ class Base(Protocol):
         Args:
             tables: the trainable tensors, but for those in `by_rows`.
             rows: of those in `by_rows`, the rows of the batch's users, or of `items`.
-            items: (n,) item numbers, part by part.
+            items: (n,) item numbers, part by part, the batch's seen ones first.
         """
         ...
 

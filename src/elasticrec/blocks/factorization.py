@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from elasticrec.blocks.bases import Parts, Tables, take
-from elasticrec.blocks.history import Histories
+from elasticrec.blocks.bases import Parts, Tables
+from elasticrec.blocks.history import Histories, others_and_items
 from elasticrec.data.triples import Batch
 
 
@@ -14,6 +14,7 @@ class Factorization:
 
     name = "mf"
     by_rows: tuple[str, ...] = ("users", "items")
+    units = False
 
     def __init__(self, users: Tensor, items: Tensor) -> None:
         self.tables: Tables = {"users": users, "items": items}
@@ -40,16 +41,20 @@ class AggregatedFactorization:
     name = "mf"
     by_rows: tuple[str, ...] = ("users",)
 
-    def __init__(self, users: Tensor, items: Tensor, histories: Histories) -> None:
+    def __init__(
+        self, users: Tensor, items: Tensor, histories: Histories, *, units: bool = False
+    ) -> None:
         self.tables: Tables = {"users": users, "items": items}
-        self.histories = histories
+        self.histories, self.units = histories, units
 
     def forward(
         self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
         """(B, D) own vectors plus normalised sums of the users' other items, and some items."""
-        others = self.histories.others(tables["items"], batch)
-        return rows["users"][0] + others, take(tables["items"], items)
+        others, found = others_and_items(
+            self.histories, tables["items"], batch, items, units=self.units
+        )
+        return rows["users"][0] + others, found
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) own vectors plus normalised sums of all their items, and (V, D) items."""

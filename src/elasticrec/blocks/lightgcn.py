@@ -68,6 +68,7 @@ class LightGCN:
 
     name = "lightgcn"
     by_rows: tuple[str, ...] = ()
+    units = False
 
     def __init__(
         self, users: Tensor, items: Tensor, graph: Graph, *, layers: int, readout: Readout

@@ -1,16 +1,14 @@
-"""BPR, sampled softmax, and block diversity (Eq. 3)."""
+"""BPR and block diversity (Eq. 3)."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize, softplus
 
 DiversityForm = Literal["bounded", "printed"]
-_NUMBERS_AT_ONCE = 1 << 17
-_LARGEST = torch.finfo(torch.float32).max
 
 
 def bpr(gaps: Tensor) -> Tensor:
@@ -20,54 +18,6 @@ def bpr(gaps: Tensor) -> Tensor:
         gaps: by how much the score of a taken item exceeds that of one not taken, of any shape.
     """
     return softplus(-gaps).mean()
-
-
-def softmax(seen: Tensor, log_others: Tensor) -> Tensor:
-    """(B,) of -ln softmax of each taken item against its sampled others.
-
-    Args:
-        seen: (B,) logits of taken items.
-        log_others: (B,) logsumexp of the others' logits.
-    """
-    return softplus(log_others - seen)
-
-
-def log_sum_exp(users: Tensor, items: Tensor, left_out: Tensor | None = None) -> Tensor:
-    """(B,) log of the sum over shared items of exp(user · item).
-
-    Args:
-        users: (B, D).
-        items: (n, D).
-        left_out: numbers b·n + k of the products that do not count.
-    """
-    found: Tensor = _LogSumExp.apply(users, items, left_out)
-    return found
-
-
-class _LogSumExp(torch.autograd.Function):
-    """Keeps softmax shares, so that the backward is two products and no pass over B × n."""
-
-    @staticmethod
-    def forward(ctx: Any, users: Tensor, items: Tensor, left_out: Tensor | None) -> Tensor:
-        shares = users @ items.T  # (B, n)
-        if left_out is not None:
-            shares.view(-1).index_fill_(0, left_out, -torch.inf)
-        logs = users.new_empty(len(users))
-        # On a CPU a few rows at a time, which stay in its cache from one operation to the next.
-        step = len(users) if users.is_cuda else max(1, _NUMBERS_AT_ONCE // max(1, len(items)))
-        for some, out in zip(shares.split(max(step, 1)), logs.split(max(step, 1)), strict=True):
-            largest = some.amax(dim=1, keepdim=True).clamp_(min=-_LARGEST)
-            total = some.sub_(largest).exp_().sum(dim=1, keepdim=True)
-            torch.add(largest, total.log(), out=out.unsqueeze(1))
-            some.div_(total.clamp_(min=1e-30))  # a user who has the whole pool: all shares are 0
-        ctx.save_for_backward(users, items, shares)
-        return logs
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
-        users, items, shares = ctx.saved_tensors
-        weight = grads[0].unsqueeze(1)
-        return (shares @ items).mul_(weight), shares.T @ (users * weight), None
 
 
 def diversity(blocks: Tensor, form: DiversityForm = "bounded") -> Tensor:

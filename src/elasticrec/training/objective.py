@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from elasticrec.blocks.bases import Parts, Tables
-from elasticrec.blocks.losses import bpr, diversity, log_sum_exp, softmax
-from elasticrec.blocks.unit import unit
+from elasticrec.blocks.cosine import CosineSoftmax
+from elasticrec.blocks.losses import bpr, diversity
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.optimizer import Touched
 
@@ -27,6 +27,8 @@ class Vectors:
     """(n, D) shared by the batch, or (B, m, D) of each example's own."""
     near: Tensor | None = None
     """(B, D) of an item that co-occurs with each seen one, whatever it is where there is none."""
+    units: bool = False
+    """Whether the items' vectors have norm 1."""
 
 
 class Objective:
@@ -34,7 +36,8 @@ class Objective:
 
     def __init__(self, config: TrainConfig, n_items: int) -> None:
         self.config = config
-        self.log_share = math.log(n_items / min(config.negatives, n_items))
+        share = math.log(n_items / min(config.negatives, n_items)) if config.correction else 0.0
+        self.softmax = CosineSoftmax(config.temperature, config.cooccurrence, share)
 
     def __call__(
         self, vectors: Vectors, taken: Tensor | None, has_near: Tensor | None, mask: Tensor | None
@@ -64,24 +67,11 @@ class Objective:
         if self.config.loss == "bpr":
             gaps = (u[:, None, :] * (i[:, None, :] - j)).sum(dim=2)  # (B, m)
             return bpr(gaps.amin(dim=1))
+        loss = self.softmax
+        if vectors.units and mask is None and self.config.score == "aligned":
+            loss = replace(loss, units=True)
         c = None if vectors.near is None else self._fold(vectors.near, mask)
-        return self._softmax(u, i, j, c, taken, has_near)
-
-    def _softmax(
-        self, u: Tensor, i: Tensor, j: Tensor, c: Tensor | None,
-        taken: Tensor | None, has_near: Tensor | None,
-    ) -> Tensor:  # fmt: skip
-        """Softmax on cosines of users u and seen i against the pool j, and softly of c."""
-        u = unit(u) / self.config.temperature
-        i, j = unit(i), unit(j)
-        log_others = log_sum_exp(u, j, taken)
-        if self.config.correction:
-            log_others = log_others + self.log_share
-        loss = softmax((u * i).sum(dim=1), log_others).mean()
-        if c is None or has_near is None:
-            return loss
-        soft = softmax((u * unit(c)).sum(dim=1), log_others)
-        return loss + self.config.cooccurrence * torch.where(has_near, soft, 0.0).mean()
+        return loss(u, i, j, near=c, has_near=has_near, left_out=taken)
 
     def _fold(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
         """Vectors as they are scored: masked, and summed over blocks where the score is tiled."""

@@ -35,10 +35,14 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
     else:
         users = random_table(train.n_users, config.dimensions, config.init_scale, generator)
         items = random_table(train.n_items, config.dimensions, config.init_scale, generator)
+    # Cosines do not mind norms; of diversity only the printed form does.
+    printed = config.diversity and config.diversity_form == "printed"
+    units = config.loss == "softmax" and not printed
     if config.base == "history":
-        return History(items, Histories(train, where))
+        return History(items, Histories(train, where), units=units)
     if config.aggregation:
-        return AggregatedFactorization(users * _OWN_SHARE, items, Histories(train, where))
+        histories = Histories(train, where)
+        return AggregatedFactorization(users * _OWN_SHARE, items, histories, units=units)
     if config.base == "mf":
         return Factorization(users, items)
     assert graph is not None

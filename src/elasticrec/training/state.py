@@ -74,12 +74,16 @@ class Run:
         numbers = {"users": [batch.users], "items": items}
         tables, rows = self._leaves(numbers)
         users, vectors = self.base.forward(tables, rows, batch, items)
+        seen, unseen, *others = vectors
         loss = self.objective(
-            Vectors(users, vectors[0], vectors[1].view(*batch.unseen.shape, -1), *vectors[2:]),
+            Vectors(
+                users, seen, unseen.view(*batch.unseen.shape, -1),
+                near=others[0] if others else None, units=self.base.units,
+            ),
             batch.taken,
             None if near is None else near >= 0,
             mask,
-        )
+        )  # fmt: skip
         leaves = [*tables.values(), *(leaf for parts in rows.values() for leaf in parts)]
         found = iter(torch.autograd.grad(loss, leaves))
         grads = {name: next(found) for name in tables}
