@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.training import optimizer
-from elasticrec.training.optimizer import RowAdam, distinct
+from elasticrec.training.optimizer import RowAdam, distinct, summed
 
 
 def adam(tables, **options):
@@ -129,3 +129,23 @@ def test_distinct_is_unique(rows, n):
     wanted, back = torch.unique(torch.tensor(rows), return_inverse=True)
     assert found.tolist() == wanted.tolist()
     assert place.tolist() == back.tolist()
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 2**31),
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+    rising=st.booleans(),
+)
+def test_summed_adds_up_equal_rows(seed, sizes, rising):
+    generator = torch.Generator().manual_seed(seed)
+    parts = []
+    for n in sizes:
+        rows = torch.randint(6, (n,), generator=generator)
+        parts.append((rows.sort().values if rising else rows, torch.randn(n, 2)))
+    at, total = summed(parts, 6)
+    wanted = torch.zeros(6, 2)
+    for rows, grads in parts:
+        wanted.index_add_(0, rows, grads)
+    assert at.tolist() == sorted({row for rows, _ in parts for row in rows.tolist()})
+    torch.testing.assert_close(total, wanted[at])
