@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""The products of a search are small: threads would only wait for each other."""
 
 
 def serve(
@@ -55,6 +59,8 @@ def serve(
       elasticrec serve models/books --shelf shelf --port 8000
       curl -LO 'localhost:8000/v1/models/books/bundles?budget=5MB'
     """
+    for name in ONE_THREAD:
+        os.environ.setdefault(name, "1")  # numpy reads them when it is imported, which is now
     from elasticrec.serve.config import ServeConfig
     from elasticrec.serve.demo import demo_models
     from elasticrec.serve.running import run_service

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from elasticrec.data.errors import InputError
 from elasticrec.serve.problems import Problem
 from elasticrec.space.budget import Budget
@@ -26,12 +28,11 @@ def wants_json(accept: str | None) -> bool:
 
 def parse_budget(text: str) -> Budget:
     """The budget that a query spells; less than a byte is as good as one: too small."""
-    if not text.strip("0.bBkKmMgGiI "):
-        return Budget(1)
     try:
         return Budget.parse(text)
     except InputError as error:
-        if "0." in text:
+        number = re.match(r"[0-9]+(\.[0-9]+)?", text)
+        if number is not None and float(number[0]) < 1:
             return Budget(1)
         raise Problem("malformed", str(error)) from None
 

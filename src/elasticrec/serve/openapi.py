@@ -18,6 +18,12 @@ from elasticrec.serve.gate import REQUEST_ID
 from elasticrec.serve.problems import KINDS, MEDIA_TYPE, Problem, of_status
 
 Answer = type[BaseModel] | str
+EXPECTED = {
+    "budget": "expected 5MB, 512KB, 1MiB, 1.5MB or plain bytes",
+    "name": "expected at most 64 letters, digits, dots, dashes and underscores",
+    **dict.fromkeys(("sha256", "to", "model_id"), "expected 64 hexadecimal digits, in lower case"),
+}
+"""What is said about a malformed parameter."""
 bearer_scheme = HTTPBearer(
     auto_error=False, description="Made by `elasticrec token` for one user of one model."
 )
@@ -79,8 +85,8 @@ def handle_problems(app: FastAPI) -> None:
     async def refused(request: Request, error: Exception) -> Response:
         if isinstance(error, RequestValidationError):
             first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            error = Problem("malformed", f"{where}: {first['msg']}")
+            where = str(first["loc"][-1])
+            error = Problem("malformed", f"{where}: {EXPECTED.get(where, first['msg'])}")
         elif isinstance(error, HTTPException):
             headers = dict(error.headers or {})
             if error.status_code == 405:

@@ -86,11 +86,12 @@ class Registry:
         """The versions that are new since the last look, after they took their places."""
         found = find_models(self._config.models)
         self._drop_missing(found)
-        fresh = []
         for name, root in found.items():
             source = self._sources.setdefault(name, Source(root))
             source.root, source.missing = root, 0
-            served = self._renewed(name, source)
+        fresh = []
+        for name in found:
+            served = self._renewed(name, self._sources[name])
             if served is not None:
                 self._now = {**self._now, name: served}
                 self._remember(served)

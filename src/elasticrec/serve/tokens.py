@@ -137,6 +137,16 @@ def new_key() -> str:
     return f"{name}:{base64.b64encode(secrets.token_bytes(LEAST_BYTES)).decode()}"
 
 
+def parse_seconds(text: str) -> int:
+    """The seconds that `90s`, `15m`, `12h` or `30d` spell."""
+    match = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
+    if match is None:
+        raise InputError(
+            f"{text!r} is no time, expected a number with its unit: 90s, 15m, 12h, 30d"
+        )
+    return int(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400}[match[2]]
+
+
 def bearer(header: str | None) -> str:
     """The token of an Authorization header."""
     if header is None:

@@ -1,0 +1,54 @@
+// The composition as a heat map: groups by blocks, depth as colour, neighbours beside it.
+
+import { countText } from './words.js';
+
+/** @typedef {import('./service.js').About['composition']} Composition */
+
+/** @param {string} name @param {string} text @param {Record<string, string>} [attributes] */
+function cell(name, text, attributes = {}) {
+  const element = document.createElement(name);
+  element.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+/** @param {HTMLElement[]} cells */
+function row(cells) {
+  const element = document.createElement('tr');
+  element.append(...cells);
+  return element;
+}
+
+/** Fill a table with a composition. @param {HTMLTableElement} table @param {Composition} composition */
+export function drawComposition(table, { group_sizes: sizes, depths, neighbours }) {
+  const N = depths[0].length, head = document.createElement('thead'), body = document.createElement('tbody');
+  head.append(
+    row([
+      cell('th', 'items', { scope: 'col', rowspan: '2' }),
+      cell('th', N > 1 ? `${N} blocks, strongest first` : '1 block', { colspan: `${N}`, scope: 'colgroup' }),
+      cell('th', 'neighbours', { scope: 'col', rowspan: '2', class: 'beside' }),
+    ]),
+    row(depths[0].map((_, n) => cell('th', `${n + 1}`, { scope: 'col', class: 'block' }))),
+  );
+  body.append(...depths.map((blocks, g) => row([
+    cell('th', sizes[g].toLocaleString('en'), { scope: 'row' }),
+    ...blocks.map((depth) => cell('td', `${depth}`, { class: `d${depth}` })),
+    cell('td', `${neighbours[g]}`, { class: `beside n${Math.ceil(Math.log2(neighbours[g] + 1))}` }),
+  ])));
+  const caption = cell('caption', 'Bit planes that each group of items keeps of each block', { class: 'unseen' });
+  table.replaceChildren(caption, head, body);
+  table.classList.toggle('dense', N > 24);
+}
+
+/** What a composition keeps, in a sentence. @param {Composition} composition */
+export function compositionWords({ group_sizes: sizes, depths, neighbours }) {
+  const N = depths[0].length, all = sizes.reduce((sum, size) => sum + size, 0);
+  const nothing = sizes.filter((_, g) => !neighbours[g] && depths[g].every((depth) => !depth))
+    .reduce((sum, size) => sum + size, 0);
+  const bits = sizes.reduce((sum, size, g) => sum + size * depths[g].reduce((a, b) => a + b, 0), 0);
+  const votes = sizes.reduce((sum, size, g) => sum + size * neighbours[g], 0);
+  const left = nothing ? ` ${countText(nothing, 'item')} are left out.` : '';
+  return `${countText(all, 'item')} in ${countText(sizes.length, 'group')}, one row each. A number has 8 bits; `
+    + `this file keeps ${(bits / all / N).toFixed(1)} of them, and ${(votes / all).toFixed(1)} `
+    + `neighbours per item, on average.${left}`;
+}

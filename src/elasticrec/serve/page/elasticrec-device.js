@@ -1,0 +1,599 @@
+// Ranks a catalogue on the device from one bundle: views on the file's bytes, codes stay packed.
+// For browsers and Node 20. Written from docs/bundle-format.md; (n) names a section of that page.
+
+/** @typedef {ArrayBuffer | Uint8Array<ArrayBuffer>} Bytes a file's bytes */
+/** @typedef {Uint8Array<ArrayBuffer>} View some bytes of a file, not copied */
+/** @typedef {Record<string, View | undefined>} Sections by name */
+/** @typedef {number | bigint | string} Id an original id; integers from 2^53 on are bigint */
+/**
+ * @typedef {object} Ask
+ * @property {Iterable<Id>} [history] what the person has; ids that do not occur are skipped
+ * @property {Bytes | null} [user] her vector file from the server (13)
+ * @property {number} [k] how many items to list, 20 unless told
+ * @property {Iterable<Id>} [exclude] never list these
+ * @property {Iterable<Id> | null} [only] list none but these
+ * @property {boolean} [repeat] list items of the history too
+ * @property {boolean} [why] name the history item with the largest vote for each listed one
+ */
+/** @typedef {{id: Id, number: number, score: number, why?: Id | null}} Listed one item of a list */
+/** @typedef {{items: Listed[], unknown: number}} List `unknown`: history ids that were skipped */
+/** @typedef {{ids: string[], titles: (string | null)[] | null}} Catalogue by item number */
+/** @typedef {ReturnType<typeof readGroups>['groups'][number]} Group */
+/** @typedef {{u: Float32Array, n: number, isHeld: Uint8Array, column: number}} Person (10) */
+
+/** A file that breaks a rule of the format or belongs to another model, or an unknown item. */
+export class BundleError extends Error { name = 'BundleError'; }
+
+const MAGIC = '89454c4153544943', VECTOR = '89454c564543544f', PATCH = '89454c5041544348';
+const KINDS = ' SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN'.split(' ');
+const PREFIX = 64, ENTRY = 32, LARGEST = 1e6, STRETCH = 2048;
+const UPPER = new Uint8Array(Uint16Array.of(1).buffer)[0]; // the half of a u64 that weighs more
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // a mark is text too
+const word = new Uint32Array(1), float = new Float32Array(word.buffer), { fround } = Math;
+
+/** @param {unknown} found @param {unknown} expected @param {string} what */
+function same(found, expected, what) {
+  if (found !== expected) throw new BundleError(`${what}: ${found}, expected ${expected}`);
+}
+
+/** @param {number} value @param {number} least @param {number} most @param {string} what */
+function within(value, least, most, what) {
+  if (value >= least && value <= most) return value;
+  throw new BundleError(`${what}: ${value}, expected ${least} to ${most}`);
+}
+
+/** The bytes as they lie; never as a Buffer, whose slice is no copy. @param {Bytes} file */
+const bytesOf = (file) => (ArrayBuffer.isView(file)
+  ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength) : new Uint8Array(file));
+/** @param {View} bytes */
+const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** @param {Uint8Array} bytes */
+const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+/** @param {Uint8Array} bytes @param {number} from @param {number} to */
+const checkZero = (bytes, from, to) => (
+  same(hex(bytes.subarray(from, to)), '00'.repeat(to - from), `reserved bytes from ${from}`));
+/** A u64, beyond 2^53 rounded: beyond every limit. @param {DataView} view @param {number} at */
+const u64 = (view, at) => view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+/** Whether bit i is set. @param {Uint8Array} bits @param {number} i */
+const has = (bits, i) => ((bits[i >> 3] >> (i & 7)) & 1) === 1;
+
+/** Item numbers below V as bits. @param {number} V @param {Iterable<number>[]} sets */
+function bitsOf(V, ...sets) {
+  const bits = new Uint8Array(Math.ceil(V / 8));
+  for (const set of sets) for (const i of set) bits[i >> 3] |= 1 << (i & 7);
+  return bits;
+}
+
+/** Numbers of binary16, which are finite. @param {View} bytes @param {string} what */
+function halves(bytes, what) {
+  const view = viewOf(bytes);
+  return Float32Array.from({ length: bytes.length / 2 }, (_, i) => {
+    const half = view.getUint16(2 * i, true);
+    word[0] = (half & 0x7fff) << 13; // the exponents' zero points are 112 apart
+    return within((half & 0x8000 ? -float[0] : float[0]) * 2 ** 112, -65504, 65504, what);
+  });
+}
+
+/** @param {Uint8Array} bytes @param {number} least @param {string} magic @param {string} what */
+function checkStart(bytes, least, magic, what) {
+  within(bytes.length, least, 2 ** 40, `length of the ${what}`);
+  same(hex(bytes.subarray(0, 8)), magic, `first bytes of the ${what}`);
+  same(bytes[8] | (bytes[9] << 8), 1, `version of the ${what}`);
+}
+
+const CRC = Uint32Array.from({ length: 256 }, (_, i) => {
+  for (let bit = 0; bit < 8; bit++) i = (i >>> 1) ^ (i & 1 ? 0xedb88320 : 0);
+  return i;
+});
+
+/** @param {Uint8Array} bytes */
+function crc32(bytes) {
+  let c = -1;
+  for (let i = 0; i < bytes.length; i++) c = (c >>> 8) ^ CRC[(c ^ bytes[i]) & 255];
+  return ~c >>> 0;
+}
+
+/** @param {View} bytes @param {string} expected @param {string} what */
+async function checkSha256(bytes, expected, what) {
+  const subtle = globalThis.crypto?.subtle;
+  if (!subtle) throw new Error('no WebCrypto: hashes are checked on https and localhost alone');
+  const found = hex(new Uint8Array(await subtle.digest('SHA-256', bytes)));
+  same(found, expected.toLowerCase(), `SHA-256 of the ${what}`);
+}
+
+/** The sections by kind (1). @param {View} bytes */
+function readSections(bytes) {
+  checkStart(bytes, PREFIX, MAGIC, 'bundle');
+  const view = viewOf(bytes), count = within(view.getUint32(12, true), 6, 10, 'sections');
+  const end = within(PREFIX + ENTRY * count, PREFIX, bytes.length, 'end of the section table');
+  same(crc32(bytes.slice(0, end).fill(0, 24, 28)), view.getUint32(24, true), 'prefix checksum');
+  same(u64(view, 16), bytes.length, 'length of the file, as it says');
+  checkZero(bytes, 10, 12);
+  checkZero(bytes, 28, 32);
+  /** @type {Sections} */
+  const sections = {};
+  let last = 0, stop = end;
+  for (let entry = PREFIX; entry < end; entry += ENTRY) {
+    const kind = within(view.getUint32(entry, true), last + 1, 10, 'kind of a section');
+    const at = u64(view, entry + 8), length = u64(view, entry + 16), name = KINDS[kind];
+    same(at, Math.ceil(stop / 64) * 64, `offset of ${name}`);
+    within(at + length, at, bytes.length, `end of ${name}`);
+    checkZero(bytes, entry + 24, entry + ENTRY);
+    checkZero(bytes, stop, at);
+    [last, stop] = [kind, at + length];
+    const section = sections[name] = bytes.subarray(at, stop);
+    same(crc32(section), view.getUint32(entry + 4, true), `checksum of ${name}`);
+  }
+  same(stop, bytes.length, 'end of the last section');
+  return sections;
+}
+
+/** @param {Sections} sections @param {string} name @param {number | undefined} length if there */
+function need(sections, name, length) {
+  same(sections[name]?.length, length, `length of ${name}`);
+  return sections[name] ?? new Uint8Array(0);
+}
+
+/** @template T @param {() => T} act @param {string} failed */
+function attempt(act, failed) {
+  try { return act(); } catch { throw new BundleError(failed); }
+}
+
+/** @param {Uint8Array} bytes @param {string} what @returns {Record<string, any>} */
+function readObject(bytes, what) {
+  const value = attempt(() => JSON.parse(utf8.decode(bytes)), `${what}: no JSON in UTF-8`);
+  same(Object.prototype.toString.call(value), '[object Object]', what);
+  return value;
+}
+
+/** Bytes of one slot of a group (7). @param {number} size @param {number} bits of a number */
+const slotBytes = (size, bits) => (
+  (bits >> 3) * size + (bits & 7) * Math.ceil(size / 8) + Math.ceil(size / 2));
+
+/**
+ * The groups (4), and how long CODES and NEIGHBOURS are.
+ * @param {View} bytes @param {number} G @param {number} N @param {number} V @param {number} bits
+ */
+function readGroups(bytes, G, N, V, bits) {
+  const view = viewOf(bytes), groups = [];
+  let first = 0, codesAt = 0, slotsAt = 0;
+  for (let g = 0; g < G; g++) {
+    const at = 16 * g, depths = bytes.subarray(16 * G + N * g, 16 * G + N * (g + 1));
+    const size = within(view.getUint32(at, true), 1, V - first, `size of group ${g}`);
+    const neighbours = within(bytes[at + 4], 0, 16, `neighbours of group ${g}`);
+    checkZero(bytes, at + 5, at + 8);
+    const weights = [8, 12].map((field) => (
+      within(view.getFloat32(at + field, true), 0, LARGEST, `vote weight of group ${g}`)));
+    const planes = Array.from(depths).flatMap((b, n) => Array.from(
+      { length: within(b, 0, 8, `depth in group ${g}`) },
+      (_, p) => 256 * (1 + ((b * (b - 1)) / 2 + p) * N + n)));
+    const columns = planes.length, tables = new Uint32Array(Math.ceil(columns / 8) * 8);
+    tables.set(planes); // where the table of each byte column starts; in eights, with one of zeros
+    groups.push({ g, first, size, depths, columns, tables, codesAt, neighbours, slotsAt, weights });
+    first += size;
+    codesAt += columns && size * (1 + columns);
+    slotsAt += neighbours * slotBytes(size, bits);
+  }
+  same(first, V, 'items of all groups');
+  return { groups, codesLength: codesAt, slotsLength: slotsAt };
+}
+
+/** A 4-bit weight. @param {Uint8Array} slots @param {number} at @param {number} i in the group */
+const weightOf = (slots, at, i) => (slots[at + (i >> 1)] >> (4 * (i & 1))) & 15;
+
+/** Below 0 where a comes first. @param {Uint8Array} a @param {Uint8Array} b */
+function compare(a, b) {
+  for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i] - b[i];
+  return a.length - b.length;
+}
+
+/** A vector divided by its length, where that is above 0. @param {Float64Array<ArrayBuffer>} x */
+function unit(x) {
+  const length = Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
+  return length > 0 ? x.map((value) => value / length) : x;
+}
+
+/** Bits of a score, in an order that rises as it falls; and back. @param {number} bits */
+const turned = (bits) => (bits >>> 31 ? bits : bits ^ 0x7fffffff);
+
+/**
+ * Adds eight byte columns of a group to the sums, in order (11.3).
+ * @param {Float32Array} sums @param {Uint8Array} codes @param {number} at the first item's gain
+ * @param {Group} group @param {number} first column @param {Float32Array} T
+ */
+function addEight(sums, codes, at, { size, columns, tables }, first, T) {
+  const eight = tables.subarray(first, first + 8), [t0, t1, t2, t3, t4, t5, t6, t7] = eight;
+  const [c0, c1, c2, c3, c4, c5, c6, c7] = Array.from(eight, (_, j) => (
+    at + size * Math.min(first + j + 1, columns)));
+  for (let i = 0; i < sums.length; i++) {
+    let t = fround(fround(sums[i] + T[t0 + codes[c0 + i]]) + T[t1 + codes[c1 + i]]);
+    t = fround(fround(t + T[t2 + codes[c2 + i]]) + T[t3 + codes[c3 + i]]);
+    t = fround(fround(t + T[t4 + codes[c4 + i]]) + T[t5 + codes[c5 + i]]);
+    sums[i] = fround(t + T[t6 + codes[c6 + i]]) + T[t7 + codes[c7 + i]];
+  }
+}
+
+/** An open bundle; made by `openBundle` or `readBundle`. */
+export class Bundle {
+  #V; #N; #D; #kind; #scaled; #about; #sigma; #steps; #gains; #votes; #means;
+  #bits; #groups; #used; #codes; #slots; #map; #ids; #idView;
+  #order = /** @type {Uint32Array | undefined} */ (undefined); // item numbers by rising key
+  #T = /** @type {Float32Array | undefined} */ (undefined); // a person's tables
+  #sums = new Float32Array(STRETCH); #voted = new Float32Array(STRETCH);
+  #numbers = new Int32Array(STRETCH); #withdrawn = /** @type {number[]} */ ([]);
+
+  /** @param {View} bytes */
+  constructor(bytes) {
+    const sections = readSections(bytes), shape = need(sections, 'SHAPE', 64), view = viewOf(shape);
+    const most = Math.min(2 ** 26, 8 * bytes.length), catalogue = shape.subarray(24, 56);
+    const V = this.#V = within(view.getUint32(0, true), 1, most, 'items');
+    const G = within(view.getUint16(4, true), 1, Math.min(V, 4096), 'groups');
+    const N = this.#N = within(view.getUint16(6, true), 1, 256, 'blocks per item');
+    const D = this.#D = 8 * N, used = this.#used = new Uint8Array(1 + 36 * N);
+    const kind = this.#kind = within(shape[9], 0, 3, 'id kind');
+    this.#scaled = within(shape[11], 0, 1, 'vote scale');
+    same(shape[8], 8, 'numbers per block');
+    checkZero(shape, 12, 16);
+    checkZero(shape, 56, 64);
+    const decode = viewOf(need(sections, 'DECODE', 4 * N + 1232));
+    const floats = Float32Array.from({ length: N + 308 }, (_, i) => within(
+      decode.getFloat32(4 * i, true), i >= N && i < N + 36 ? -LARGEST : 0, LARGEST, 'DECODE'));
+    this.#sigma = floats.subarray(0, N);
+    this.#steps = floats.subarray(N, N + 36);
+    this.#gains = floats.subarray(N + 36, N + 292);
+    this.#votes = floats.subarray(N + 292);
+    same(this.#votes[0], 0, 'vote of weight 0');
+    this.#means = halves(need(sections, 'MEANS', 2 * (G + 1) * D), 'MEANS');
+    this.#map = sections.MAP && halves(need(sections, 'MAP', 2 * D * D), 'MAP');
+    this.#bits = Math.max(1, 32 - Math.clz32(V - 1)); // of an item number
+    const read = readGroups(need(sections, 'GROUPS', G * (16 + N)), G, N, V, this.#bits);
+    this.#groups = read.groups;
+    for (const { tables } of this.#groups) for (const at of tables) used[at / 256] = 1;
+    this.#codes = need(sections, 'CODES', read.codesLength);
+    this.#slots = need(sections, 'NEIGHBOURS', read.slotsLength || undefined);
+    for (const group of this.#groups) this.#checkSlots(group);
+    const outLength = sections.WITHDRAWN && Math.max(4, sections.WITHDRAWN.length & ~3);
+    const out = viewOf(need(sections, 'WITHDRAWN', outLength));
+    for (let at = 0, last = -1; at < out.byteLength; at += 4) {
+      last = within(out.getUint32(at, true), last + 1, V - 1, 'withdrawn item');
+      this.#withdrawn.push(last);
+    }
+    this.#ids = need(sections, 'IDS', kind < 3 ? 4 * kind * V || undefined : sections.IDS?.length);
+    this.#idView = viewOf(this.#ids);
+    if (kind === 3) this.#checkTexts();
+    this.#about = {
+      version: 1, bytes: bytes.length, modelId: hex(bytes.subarray(32, 64)), items: V,
+      dimensions: D, trained: within(u64(view, 16), 0, 253402300799, 'date of the training'),
+      catalogue: catalogue.some((byte) => byte) ? hex(catalogue) : null,
+      person: ['history', 'vector+history'][within(shape[10], 0, 1, 'person')],
+      idKind: ['dense', 'u32', 'u64', 'string'][kind], withdrawn: this.#withdrawn.length,
+      voteScale: ['none', '1/sqrt(n)'][this.#scaled], hasMap: this.#map !== undefined,
+      meta: readObject(need(sections, 'META', 512), 'META'),
+    };
+  }
+
+  /** What the file says of itself. */
+  info() {
+    return { ...this.#about, groups: this.#groups.map(({ size, depths, neighbours, weights }) => (
+      { size, depths: [...depths], neighbours, weights: [...weights] })) };
+  }
+
+  /** The k best items for a person, best first (12). @param {Ask} ask @returns {List} */
+  recommend({ history = [], user, k = 20, exclude = [], only, repeat = false, why = false } = {}) {
+    const { held, unknown } = this.#known(history), person = this.#personOf(held, user);
+    const skip = bitsOf(this.#V, this.#withdrawn, this.#known(exclude).held, repeat ? [] : held);
+    if (only) bitsOf(this.#V, this.#known(only).held).forEach((kept, i) => { skip[i] |= ~kept; });
+    return { items: this.#list(person, k, skip, why), unknown };
+  }
+
+  /** The k items most like one (12). @param {Id} item @returns {List} */
+  similar(item, k = 20) {
+    const number = within(this.number(item), 0, this.#V, `number of item ${item}, -1 if unknown`);
+    const u = Float32Array.from(this.#direction(number)), isHeld = bitsOf(this.#V, [number]);
+    const skip = bitsOf(this.#V, this.#withdrawn, [number]);
+    return { items: this.#list({ u, n: 1, isHeld, column: 1 }, k, skip, false), unknown: 0 };
+  }
+
+  /** Ids and titles (14). @param {string | Bytes} file @returns {Promise<Catalogue>} */
+  async catalogue(file) {
+    const bytes = typeof file === 'string' ? new TextEncoder().encode(file) : bytesOf(file);
+    await checkSha256(bytes, this.#about.catalogue ?? 'none', 'catalogue');
+    const { format, model_id: model, ids, titles } = readObject(bytes, 'catalogue');
+    same(format, 'elasticrec catalogue 1', 'format of the catalogue');
+    same(model, this.#about.modelId, 'model of the catalogue');
+    same(ids?.length, this.#V, 'ids in the catalogue');
+    if (titles !== null) same(titles?.length, this.#V, 'titles in the catalogue');
+    return { ids, titles };
+  }
+
+  /** The original id of an item (9). @param {number} number @returns {Id} */
+  id(number) {
+    if (this.#kind === 0) return number;
+    const key = this.#key(number);
+    if (this.#kind === 3) return utf8.decode(key);
+    if (this.#kind === 1) return viewOf(key).getUint32(0, true);
+    const id = viewOf(key).getBigUint64(0, true);
+    return id > Number.MAX_SAFE_INTEGER ? id : Number(id);
+  }
+
+  /** The number of an item, -1 where its id does not occur. @param {Id} id @returns {number} */
+  number(id) {
+    const text = typeof id === 'string', whole = typeof id === 'bigint' || Number.isSafeInteger(id);
+    if (text ? this.#kind !== 3 : this.#kind === 3 || !whole) return -1;
+    if (this.#kind === 0) return Number(id) >= 0 && Number(id) < this.#V ? Number(id) : -1;
+    const key = text ? new TextEncoder().encode(id) : Uint8Array.from({ length: 4 * this.#kind },
+      (_, i) => Number(BigInt.asUintN(8, BigInt(id) >> BigInt(8 * i))));
+    const order = this.#order ??= this.#sorted();
+    let low = 0, high = order.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compare(this.#key(order[middle]), key) < 0) low = middle + 1; else high = middle;
+    }
+    return low < order.length && this.id(order[low]) == id ? order[low] : -1; // 5n == 5
+  }
+
+  /** The bytes of an id, by which they are sorted. @param {number} i */
+  #key(i) {
+    const width = 4 * this.#kind, text = 4 * (this.#V + 1), view = this.#idView;
+    if (this.#kind < 3) return this.#ids.subarray(width * i, width * (i + 1));
+    const [from, to] = [view.getUint32(4 * i, true), view.getUint32(4 * i + 4, true)];
+    return this.#ids.subarray(text + from, text + to);
+  }
+
+  #checkTexts() {
+    const V = this.#V, length = within(this.#ids.length - 4 * (V + 1), V, 2 ** 32, 'length of ids');
+    for (let i = 0, end = 0; i <= V; i++) {
+      const least = i === V ? length : end + Math.min(i, 1), most = i ? length : 0;
+      end = within(this.#idView.getUint32(4 * i, true), least, most, 'end of an id');
+    }
+    for (let i = 0; i < V; i++) attempt(() => utf8.decode(this.#key(i)), 'IDS: an id is no UTF-8');
+  }
+
+  /** Item numbers by rising key; refuses an id that occurs twice. */
+  #sorted() {
+    const V = this.#V, ids = this.#ids, width = this.#kind < 3 ? 4 * this.#kind : 0;
+    let order = Uint32Array.from({ length: V }, (_, i) => i);
+    if (!width) order.sort((a, b) => compare(this.#key(a), this.#key(b)));
+    for (let digit = width - 1; digit >= 0; digit--) { // numbers byte by byte: far faster
+      const places = new Uint32Array(257), sorted = new Uint32Array(V);
+      for (let i = digit; i < ids.length; i += width) places[ids[i] + 1]++;
+      for (let i = 0; i < 256; i++) places[i + 1] += places[i];
+      for (const i of order) sorted[places[ids[width * i + digit]]++] = i;
+      order = sorted;
+    }
+    const again = order.find((i, at) => at > 0 && !compare(this.#key(order[at - 1]), this.#key(i)));
+    if (again !== undefined) throw new BundleError(`item ${again}: its id occurs twice`);
+    return order;
+  }
+
+  /** Distinct item numbers, rising, and how many ids do not occur. @param {Iterable<Id>} ids */
+  #known(ids) {
+    const found = Array.from(ids, (id) => this.number(id)), known = found.filter((i) => i >= 0);
+    return { held: Uint32Array.from(new Set(known)).sort(), unknown: found.length - known.length };
+  }
+
+  /** The group of an item. @param {number} number */
+  #groupOf(number) {
+    return this.#groups[this.#groups.findLastIndex(({ first }) => first <= number)];
+  }
+
+  /**
+   * Where a slot's weights are; reads the slot of items `from` to `from + n` of a group (7).
+   * @param {Group} group @param {number} slot @param {number} from @param {number} n
+   */
+  #readSlot({ size, slotsAt }, slot, from, n) {
+    const slots = this.#slots, numbers = this.#numbers.fill(0, 0, n), bits = this.#bits;
+    let at = slotsAt + slot * slotBytes(size, bits), bit = 0;
+    for (; bit + 8 <= bits; bit += 8, at += size) {
+      for (let i = 0, k = at + from; i < n; i++, k++) numbers[i] |= slots[k] << bit;
+    }
+    for (; bit < bits; bit++, at += Math.ceil(size / 8)) {
+      for (let i = 0, k = from; i < n; i++, k++) {
+        numbers[i] |= ((slots[at + (k >> 3)] >> (k & 7)) & 1) << bit;
+      }
+    }
+    return at;
+  }
+
+  /** @param {Group} group */
+  #checkSlots(group) {
+    const { first, size, neighbours } = group, before = new Uint8Array(Math.min(size, STRETCH));
+    for (let from = 0; neighbours && from < size; from += STRETCH) {
+      const n = Math.min(STRETCH, size - from);
+      before.fill(15);
+      for (let slot = 0; slot < neighbours; slot++) {
+        const at = this.#readSlot(group, slot, from, n);
+        for (let i = 0; i < n; i++) {
+          const weight = weightOf(this.#slots, at, from + i), number = this.#numbers[i];
+          if (weight > before[i] || number >= (weight ? this.#V : 1)) {
+            throw new BundleError(`slot ${slot} of item ${first + from + i}: neighbour ${number}, `
+              + `weight ${weight} behind weight ${before[i]}`);
+          }
+          before[i] = weight;
+        }
+        let unused = size & 1 ? this.#slots[at + (size >> 1)] >> 4 : 0;
+        for (let r = 0; size & 7 && r < (this.#bits & 7); r++) {
+          unused |= this.#slots[at - 1 - r * Math.ceil(size / 8)] >> (size & 7);
+        }
+        same(unused, 0, `unused bits behind item ${first + size - 1}`);
+      }
+    }
+  }
+
+  /** x of an item (6), divided by its length (10). @param {number} number */
+  #direction(number) {
+    const { g, first, size, depths, codesAt } = this.#groupOf(number), D = this.#D;
+    const x = Float64Array.from(this.#means.subarray(g * D, (g + 1) * D));
+    const gainAt = codesAt + number - first, gain = this.#gains[this.#codes[gainAt]];
+    let at = gainAt + size; // the item's byte in the next column
+    depths.forEach((b, n) => {
+      for (let j = 0; b && j < 8; j++) {
+        let sum = 0;
+        for (let p = 0; p < b; p++) {
+          const a = this.#steps[(b * (b - 1)) / 2 + p];
+          sum += (this.#codes[at + p * size] >> j) & 1 ? a : -a;
+        }
+        x[8 * n + j] += sum * this.#sigma[n] * gain;
+      }
+      at += b * size;
+    });
+    return unit(x);
+  }
+
+  /** Who asks (10). @param {Uint32Array} held @param {Bytes | null} [user] */
+  #personOf(held, user) {
+    const D = this.#D, map = this.#map, n = held.length, isHeld = bitsOf(this.#V, held);
+    if (user) return { u: this.#readVector(bytesOf(user)), n, isHeld, column: 0 };
+    if (n === 0) return { u: this.#means.subarray(-D), n, isHeld, column: 1 };
+    const sum = new Float64Array(D), mapped = new Float64Array(D);
+    for (const i of held) this.#direction(i).forEach((value, k) => { sum[k] += value; });
+    const s = unit(sum);
+    for (let j = 0; map && j < D; j++) {
+      for (let k = 0; k < D; k++) mapped[k] += s[j] * map[j * D + k];
+    }
+    return { u: Float32Array.from(map ? mapped : s), n, isHeld, column: 1 };
+  }
+
+  /** A person's vector from its file (13). @param {View} bytes */
+  #readVector(bytes) {
+    checkStart(bytes, 48, VECTOR, 'vector file');
+    const view = viewOf(bytes), crc = crc32(bytes.slice().fill(0, 12, 16));
+    same(view.getUint16(10, true), this.#D, 'dimensions of the vector file');
+    same(bytes.length, 48 + 2 * this.#D, 'length of the vector file');
+    same(crc, view.getUint32(12, true), 'checksum of the vector file');
+    same(hex(bytes.subarray(16, 48)), this.#about.modelId, 'model of the vector file');
+    return halves(bytes.subarray(48), 'a number of the vector file');
+  }
+
+  /** A person's tables (11.2): zeros, then all blocks of each plane. @param {Float32Array} u */
+  #makeTables(u) {
+    const N = this.#N, T = this.#T ??= new Float32Array(256 * (1 + 36 * N));
+    for (let table = 1; table < this.#used.length; table++) {
+      const at = 256 * table, n = (table - 1) % N, plane = (table - 1 - n) / N;
+      const s = fround(this.#steps[plane] * this.#sigma[n]);
+      if (!this.#used[table]) continue;
+      T[at + 1] = u[8 * n] * s;
+      T[at] = -T[at + 1];
+      for (let j = 1; j < 8; j++) {
+        const w = fround(u[8 * n + j] * s), half = 1 << j;
+        for (let v = at; v < at + half; v++) {
+          T[v + half] = T[v] + w;
+          T[v] -= w;
+        }
+      }
+    }
+    return T;
+  }
+
+  /**
+   * Gives the scores (11) of all items that keep something, stretch by stretch.
+   * @param {Person} person @param {(first: number, scores: Float32Array) => void} take
+   */
+  #score({ u, n: held, isHeld, column }, take) {
+    const codes = this.#codes, gains = this.#gains, slots = this.#slots, numbers = this.#numbers;
+    const T = this.#makeTables(u), D = this.#D, root = this.#scaled && held ? Math.sqrt(held) : 1;
+    for (const group of this.#groups) {
+      const { g, first, size, columns, codesAt, neighbours, weights } = group;
+      const c = fround(weights[column] / root);
+      const offset = fround(u.reduce((sum, value, k) => sum + value * this.#means[g * D + k], 0));
+      for (let from = 0; (columns || neighbours) && from < size; from += STRETCH) {
+        const n = Math.min(STRETCH, size - from), sums = this.#sums.subarray(0, n).fill(0);
+        for (let i = 0; i < columns; i += 8) addEight(sums, codes, codesAt + from, group, i, T);
+        for (let i = 0, at = codesAt + from; i < n; i++, at++) {
+          sums[i] = offset + (columns && fround(sums[i] * gains[codes[at]]));
+        }
+        const voted = this.#voted.fill(0);
+        for (let slot = 0; slot < neighbours; slot++) {
+          const at = this.#readSlot(group, slot, from, n);
+          for (let i = 0; i < n; i++) {
+            if (has(isHeld, numbers[i])) voted[i] += this.#votes[weightOf(slots, at, from + i)];
+          }
+        }
+        for (let i = 0; neighbours && i < n; i++) sums[i] += fround(c * voted[i]);
+        take(first + from, sums);
+      }
+    }
+  }
+
+  /**
+   * The list (12) of what is not to be skipped.
+   * @param {Person} person @param {number} k @param {Uint8Array} skip @param {boolean} why
+   */
+  #list(person, k, skip, why) {
+    if (!Number.isInteger(k) || k < 0) throw new RangeError(`k: ${k}, expected a whole number`);
+    const keys = new BigUint64Array(Math.min(this.#V + 1, Math.max(2 * k, 1024)));
+    const parts = new Uint32Array(keys.buffer); // of each key, the score and the number
+    let used = 0, floor = -Infinity; // a score that is not above the floor cannot be listed
+    const cut = () => {
+      keys.subarray(0, used).sort();
+      used = Math.min(used, k);
+      word[0] = turned(parts[2 * used - 2 + UPPER]);
+      if (used === k) floor = used ? float[0] : Infinity;
+    };
+    this.#score(person, (first, scores) => {
+      for (let i = 0, at = first; i < scores.length; i++, at++) {
+        if (!(scores[i] > floor) || has(skip, at)) continue;
+        float[0] = scores[i] + 0; // -0 is 0
+        parts[2 * used + UPPER] = turned(word[0]);
+        parts[2 * used + 1 - UPPER] = at;
+        if (++used === keys.length) cut();
+      }
+    });
+    cut();
+    return Array.from({ length: used }, (_, i) => {
+      word[0] = turned(parts[2 * i + UPPER]);
+      const number = parts[2 * i + 1 - UPPER], score = float[0];
+      const listed = { id: this.id(number), number, score };
+      return why ? { ...listed, why: this.#why(number, person.isHeld) } : listed;
+    });
+  }
+
+  /** The history item with the largest vote. @param {number} number @param {Uint8Array} isHeld */
+  #why(number, isHeld) {
+    const group = this.#groupOf(number);
+    let largest = -1, who = -1;
+    for (let slot = 0; slot < group.neighbours; slot++) {
+      const i = number - group.first, at = this.#readSlot(group, slot, i, 1);
+      const other = this.#numbers[0], weight = weightOf(this.#slots, at, i);
+      const vote = weight && has(isHeld, other) ? this.#votes[weight] : -1;
+      if (vote > largest || (vote === largest && other < who)) [largest, who] = [vote, other];
+    }
+    return who < 0 ? null : this.id(who);
+  }
+}
+
+/** An open bundle; its checksums are checked, its SHA-256 is not. @param {Bytes} file */
+export const readBundle = (file) => new Bundle(bytesOf(file));
+
+/** An open bundle, the whole file checked. @param {Bytes} file @param {{sha256?: string}} [hash] */
+export async function openBundle(file, { sha256 } = {}) {
+  if (sha256 !== undefined) await checkSha256(bytesOf(file), sha256, 'bundle');
+  return readBundle(file);
+}
+
+/** The new file of an old one (15). @param {Bytes} oldFile @param {Bytes} patchFile */
+export async function applyPatch(oldFile, patchFile) {
+  const old = bytesOf(oldFile), patch = bytesOf(patchFile), view = viewOf(patch);
+  checkStart(patch, 96, PATCH, 'patch');
+  checkZero(patch, 10, 12);
+  same(u64(view, 16), old.length, 'length of the old file');
+  const end = within(96 + 16 * view.getUint32(12, true), 96, patch.length, 'end of the operations');
+  await checkSha256(old, hex(patch.subarray(32, 64)), 'old file');
+  let made = new Uint8Array(0);
+  for (const copying of [false, true]) {
+    let copied = 0, inserted = end, total = 0;
+    for (let at = 96; at < end; at += 16) {
+      const insert = view.getBigUint64(at, true) === 2n ** 64n - 1n, source = insert ? patch : old;
+      const from = insert ? inserted : within(u64(view, at), copied, old.length, 'start of a copy');
+      const to = from + within(u64(view, at + 8), 1, source.length - from, 'length of a part');
+      if (copying) made.set(source.subarray(from, to), total);
+      if (insert) inserted = to; else copied = to;
+      total += to - from;
+    }
+    same(total, u64(view, 24), 'length of the new file');
+    same(inserted, patch.length, 'end of the inserts');
+    if (!copying) made = new Uint8Array(total);
+  }
+  await checkSha256(made, hex(patch.subarray(64, 96)), 'new file');
+  return made.buffer;
+}

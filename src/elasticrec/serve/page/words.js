@@ -1,0 +1,24 @@
+// Numbers as people read them. A megabyte is 10^6 bytes.
+
+/** @param {number} n bytes */
+export function bytesText(n) {
+  if (n < 1000) return `${n} B`;
+  const [size, unit] = n < 999_500 ? [1e3, 'KB'] : [1e6, 'MB'];
+  return `${Number((n / size).toPrecision(3))} ${unit}`;
+}
+
+/** @param {number} ms */
+export function millisecondsText(ms) {
+  return `${ms.toFixed(ms < 1 ? 2 : ms < 100 ? 1 : 0)} ms`;
+}
+
+/** @param {number} share of 1 */
+export function percentText(share) {
+  const percent = 100 * share;
+  return `${percent >= 99.95 || percent < 0.05 ? Math.round(percent) : percent.toFixed(1)} %`;
+}
+
+/** @param {number} n @param {string} noun @param {string} [several] */
+export function countText(n, noun, several = `${noun}s`) {
+  return `${n.toLocaleString('en')} ${n === 1 ? noun : several}`;
+}
