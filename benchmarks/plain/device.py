@@ -76,7 +76,8 @@ class Loop:
         calls = []
         for g in range(file.G):
             part = scores[file.starts[g] : file.starts[g + 1]]
-            tables = scorer._make_tables(kinds(file.depths[g].tobytes()))
+            look_ups = scorer._make_look_ups(kinds(file.depths[g].tobytes()))
+            tables = np.array([look_up.__self__ for look_up in look_ups], dtype=np.float32)
             calls.append((g, part, tables))
 
         def score() -> np.ndarray:

@@ -348,10 +348,10 @@ class _Scorer:
         self.perhaps = np.zeros(low + 1, dtype=bool)  # has a history item these low bits?
         self.perhaps[history & low] = True
         few = len(file.used) * 1024 <= LOOKUPS * 8 + len(file.codes)
-        self.tables = list(self._make_tables(file.used)) if few else []
+        self.look_ups = self._make_look_ups(file.used) if few else []
 
-    def _make_tables(self, kinds: Array) -> Array:
-        """What each byte adds to a score in a column of each kind, (kinds, 256)."""
+    def _make_look_ups(self, kinds: Array) -> list[Any]:
+        """What each byte adds to a score in a column of each kind: `take` of its table of 256."""
         blocks, steps = np.divmod(kinds, 36)
         scales = self.file.steps[steps] * self.file.spreads[blocks]
         w = self.vector.reshape(-1, 8)[blocks] * scales[:, None]
@@ -359,7 +359,7 @@ class _Scorer:
         for j in range(8):
             np.add(tables[:, : 1 << j], w[:, j, None], out=tables[:, 1 << j : 2 << j])
             tables[:, : 1 << j] -= w[:, j, None]
-        return tables
+        return [table.take for table in tables]
 
     def stretches(self) -> Iterator[tuple[int, Array]]:
         """First number and scores of each stretch; the next one overwrites the scores."""
@@ -381,17 +381,17 @@ class _Scorer:
     def _add_codes(self, g: int, start: int, t: Array, buffer: Array, index: Array) -> None:
         """Leave in `t` what the codes of a stretch say; the order of additions is the page's."""
         matrix = self.file.matrix(g)[:, start : start + len(t)]
-        kinds, made = _kinds(self.file.depths[g].tobytes()), self.tables
+        kinds, made = _kinds(self.file.depths[g].tobytes()), self.look_ups
         at = np.searchsorted(self.file.used, kinds).tolist()
         at_once = max(1, min(len(index) // len(t), 64))
         for c in range(0, len(kinds), at_once):
             part, some = matrix[1 + c : 1 + c + at_once], slice(c, c + at_once)
             rows = index[: part.size].reshape(part.shape)
             np.copyto(rows, part)  # `take` wants such indices; several columns at once are quicker
-            tables = [made[i] for i in at[some]] if made else self._make_tables(kinds[some])
-            for table, row in zip(tables, rows, strict=True):
-                table.take(row, None, buffer, "wrap")
-                np.add(t, buffer, t)
+            look_ups = [made[i] for i in at[some]] if made else self._make_look_ups(kinds[some])
+            for look_up, row in zip(look_ups, rows, strict=True):
+                look_up(row, None, buffer, "wrap")
+                t += buffer
         t *= self.file.gains.take(matrix[0])
 
     def _add_votes(self, g: int, start: int, t: Array, index: Array) -> None:
