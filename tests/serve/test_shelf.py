@@ -1,6 +1,7 @@
 """Find or make: one search per new budget, in one process and in several."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -88,9 +89,10 @@ def test_processes_that_share_a_shelf_search_once(client, made_models):
 
 
 def test_what_left_the_shelf_is_packed_again_without_a_search(start, searches):
-    client = start(shelf_bytes=1_000_000)
-    first = client.about("90KB")
-    client.service.shelf.store.limit_bytes = 1  # from now on each file pushes out the others
+    client = start()
+    first, store = client.about("90KB"), client.service.shelf.store
+    store.limit_bytes = store.usage()[1] + 20_000
+    os.utime(store.root / f"{first['sha256']}.elastic", (1, 1))
     client.about("100KB")
     assert client.get(first["url"]).status_code == 404
     assert client.about("90KB") == first

@@ -4,6 +4,8 @@ import { countText } from './words.js';
 
 /** @typedef {import('./service.js').About['composition']} Composition */
 
+const LONGEST = 16; // neighbours that an item may have
+
 /** @param {string} name @param {string} text @param {Record<string, string>} [attributes] */
 function cell(name, text, attributes = {}) {
   const element = document.createElement(name);
@@ -16,6 +18,13 @@ function cell(name, text, attributes = {}) {
 function row(cells) {
   const element = document.createElement('tr');
   element.append(...cells);
+  return element;
+}
+
+/** A cell with a bar as long as a list of neighbours. @param {number} count */
+function bar(count) {
+  const element = cell('td', `${count}`, { class: 'beside' });
+  element.style.setProperty('--length', `${(100 * count) / LONGEST}%`);
   return element;
 }
 
@@ -33,7 +42,7 @@ export function drawComposition(table, { group_sizes: sizes, depths, neighbours 
   body.append(...depths.map((blocks, g) => row([
     cell('th', sizes[g].toLocaleString('en'), { scope: 'row' }),
     ...blocks.map((depth) => cell('td', `${depth}`, { class: `d${depth}` })),
-    cell('td', `${neighbours[g]}`, { class: `beside n${Math.ceil(Math.log2(neighbours[g] + 1))}` }),
+    bar(neighbours[g]),
   ])));
   const caption = cell('caption', 'Bit planes that each group of items keeps of each block', { class: 'unseen' });
   table.replaceChildren(caption, head, body);

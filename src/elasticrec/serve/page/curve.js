@@ -21,13 +21,12 @@ function roundSteps(high) {
   return Array.from({ length: Math.floor(high / step) + 1 }, (_, i) => i * step);
 }
 
-/** Round sizes between two. @param {number} low @param {number} high */
+/** Round sizes between two, about six at most. @param {number} low @param {number} high */
 function roundSizes(low, high) {
-  const sizes = [];
-  for (let unit = 1000; unit <= high; unit *= 10) {
-    for (const part of [1, 2, 5]) if (part * unit >= low && part * unit <= high) sizes.push(part * unit);
-  }
-  return sizes;
+  const parts = high / low > 100 ? [1] : high / low > 20 ? [1, 3] : [1, 2, 5];
+  const powers = Array.from({ length: 10 }, (_, power) => 10 ** power);
+  return powers.flatMap((power) => parts.map((part) => part * power))
+    .filter((size) => size >= low && size <= high);
 }
 
 /** The picture. */

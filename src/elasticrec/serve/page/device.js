@@ -1,6 +1,7 @@
 // Device: the bundle that this browser holds, and the lists that it ranks from it.
 
 import { applyPatch, openBundle, readBundle } from './elasticrec-device.js';
+import { Away } from './service.js';
 
 /** @typedef {import('./service.js').About} About */
 /** @typedef {import('./service.js').Watch} Watch */
@@ -51,7 +52,7 @@ export class Device {
       const file = await applyPatch(this.#file, patch);
       return { how: /** @type {const} */ ('patch'), bytes: patch.byteLength, file };
     } catch (error) {
-      if (watch.signal?.aborted || error instanceof TypeError) throw error; // or no network
+      if (watch.signal?.aborted || error instanceof Away) throw error;
       return undefined; // the server has forgotten the old one, or a patch is no use
     }
   }

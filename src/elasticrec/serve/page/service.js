@@ -30,13 +30,14 @@ const FILES = 'elasticrec-files-1', DOCUMENTS = 'elasticrec-documents-1';
 const MOST_BYTES = 60e6; // of the bundles that are kept
 
 /** The server answered, but not with what was asked for. */
-export class Refused extends Error {
-  name = 'Refused';
+export class Refused extends Error { name = 'Refused'; }
 
-  /** @param {number} status @param {string} message */
-  constructor(status, message) {
-    super(message);
-    this.status = status;
+/** There is no network, or no server. */
+export class Away extends Error {
+  name = 'Away';
+
+  constructor() {
+    super('the server cannot be reached');
   }
 }
 
@@ -82,13 +83,11 @@ export class Service {
    * @param {string} url @param {Watch} [watch] @param {number} [below] refuse as many bytes or more
    */
   async download(url, { signal, progress } = {}, below = Infinity) {
-    this.expect();
-    const response = await fetch(url, { signal });
-    if (!response.ok) throw await refusal(response);
+    const response = await this.#asked(url, { signal });
     const length = Number(response.headers.get('content-length'));
     if (length >= below) {
       await response.body?.cancel();
-      throw new Refused(response.status, `${length} bytes, expected fewer than ${below}`);
+      throw new Refused(`${length} bytes, expected fewer than ${below}`);
     }
     return read(response, length, progress);
   }
@@ -111,23 +110,33 @@ export class Service {
     }
   }
 
-  /** What the server says now; what it said before, where it cannot be reached.
-   * @param {string} url @param {Watch} [watch] @returns {Promise<any>} */
+  /**
+   * What the server says now; what it said before, where it cannot be reached.
+   * @param {string} url @param {Watch} [watch] @returns {Promise<any>}
+   */
   async #document(url, { signal } = {}) {
-    this.expect();
     const cache = await opened(DOCUMENTS);
     try {
-      const headers = { accept: 'application/json' };
-      const response = await fetch(url, { signal, headers, cache: 'no-cache' });
-      if (!response.ok) throw await refusal(response);
+      const response = await this.#asked(url, { signal, headers: { accept: 'application/json' } });
       await cache?.put(url, response.clone());
       return await response.json();
     } catch (error) {
-      if (signal?.aborted || error instanceof Refused) throw error;
-      const kept = await cache?.match(url, { ignoreVary: true });
+      const kept = error instanceof Away && await cache?.match(url, { ignoreVary: true });
       if (kept) return kept.json();
-      throw new Error('the server cannot be reached, and this was not kept', { cause: error });
+      throw error;
     }
+  }
+
+  /** An answer of the server that is what was asked for. @param {string} url @param {RequestInit} how */
+  async #asked(url, how) {
+    if (!navigator.onLine) throw new Away();
+    this.expect();
+    const response = await fetch(url, { ...how, cache: 'no-cache' }).catch((error) => {
+      throw how.signal?.aborted ? error : new Away();
+    });
+    if (response.ok) return response;
+    const problem = await response.json().catch(() => ({}));
+    throw new Refused(problem.detail ?? `the server answered ${response.status}`);
   }
 }
 
@@ -137,14 +146,10 @@ function opened(name) {
   return globalThis.caches?.open(name);
 }
 
-/** @param {Response} response */
-async function refusal(response) {
-  const problem = await response.json().catch(() => ({}));
-  return new Refused(response.status, problem.detail ?? `the server answered ${response.status}`);
-}
-
-/** The body of a response. @param {Response} response @param {number} length
- * @param {Watch['progress']} progress */
+/**
+ * The body of a response.
+ * @param {Response} response @param {number} length @param {Watch['progress']} progress
+ */
 async function read(response, length, progress) {
   if (!progress || !length || !response.body) return response.arrayBuffer();
   const bytes = new Uint8Array(length), reader = response.body.getReader();

@@ -22,3 +22,13 @@ export function percentText(share) {
 export function countText(n, noun, several = `${noun}s`) {
   return `${n.toLocaleString('en')} ${n === 1 ? noun : several}`;
 }
+
+/** What a metric such as `recall@50` says. @param {string} metric */
+export function metricWords(metric) {
+  const [kind, k] = metric.split('@');
+  return {
+    recall: `${metric}: how much of what people took next is among the first ${k} of their lists.`,
+    hit: `${metric}: how often the first ${k} of a list hold something that its person took next.`,
+    ndcg: `${metric}: how high in the first ${k} of their lists is what people took next.`,
+  }[kind] ?? '';
+}
