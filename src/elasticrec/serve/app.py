@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
@@ -28,6 +27,7 @@ from elasticrec.serve.negotiation import (
     wants_json,
 )
 from elasticrec.serve.openapi import answers, bearer_scheme, describe, handle_problems
+from elasticrec.serve.page import page_routes
 from elasticrec.serve.problems import Problem
 from elasticrec.serve.service import Service
 from elasticrec.serve.tokens import LONGEST_USER
@@ -35,8 +35,6 @@ from elasticrec.serve.tokens import LONGEST_USER
 VARIABLE = "ELASTICREC_SERVE"
 """The environment's variable with the settings for worker processes."""
 A_MINUTE = "public, max-age=60"
-PAGE = FilePath(__file__).parent / "page"
-"""The folder of the page at `/`, where there is one."""
 
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="A model.")]
 Sha256 = Annotated[str, Path(pattern=documents.SHA256, description="Hash of the file.")]
@@ -67,10 +65,7 @@ def create_app(config: ServeConfig) -> FastAPI:
     app.add_middleware(Gate, config=config, metrics=service.metrics)
     handle_problems(app)
     describe(app)
-    if (PAGE / "index.html").exists():
-        from starlette.staticfiles import StaticFiles
-
-        app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+    app.router.routes.extend(page_routes())
     return app
 
 

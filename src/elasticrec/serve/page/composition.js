@@ -28,24 +28,25 @@ function bar(count) {
   return element;
 }
 
-/** Fill a table with a composition. @param {HTMLTableElement} table @param {Composition} composition */
+/** Fill a table with a composition. @param {HTMLTableElement} table @param {Composition} shown */
 export function drawComposition(table, { group_sizes: sizes, depths, neighbours }) {
-  const N = depths[0].length, head = document.createElement('thead'), body = document.createElement('tbody');
+  const N = depths[0].length, blocks = N > 1 ? `${N} blocks, strongest first` : '1 block';
+  const head = document.createElement('thead'), body = document.createElement('tbody');
   head.append(
     row([
       cell('th', 'items', { scope: 'col', rowspan: '2' }),
-      cell('th', N > 1 ? `${N} blocks, strongest first` : '1 block', { colspan: `${N}`, scope: 'colgroup' }),
+      cell('th', blocks, { colspan: `${N}`, scope: 'colgroup' }),
       cell('th', 'neighbours', { scope: 'col', rowspan: '2', class: 'beside' }),
     ]),
     row(depths[0].map((_, n) => cell('th', `${n + 1}`, { scope: 'col', class: 'block' }))),
   );
-  body.append(...depths.map((blocks, g) => row([
+  body.append(...depths.map((kept, g) => row([
     cell('th', sizes[g].toLocaleString('en'), { scope: 'row' }),
-    ...blocks.map((depth) => cell('td', `${depth}`, { class: `d${depth}` })),
+    ...kept.map((depth) => cell('td', `${depth}`, { class: `d${depth}` })),
     bar(neighbours[g]),
   ])));
-  const caption = cell('caption', 'Bit planes that each group of items keeps of each block', { class: 'unseen' });
-  table.replaceChildren(caption, head, body);
+  const caption = 'Bit planes that each group of items keeps of each block';
+  table.replaceChildren(cell('caption', caption, { class: 'unseen' }), head, body);
   table.classList.toggle('dense', N > 24);
 }
 
@@ -57,7 +58,8 @@ export function compositionWords({ group_sizes: sizes, depths, neighbours }) {
   const bits = sizes.reduce((sum, size, g) => sum + size * depths[g].reduce((a, b) => a + b, 0), 0);
   const votes = sizes.reduce((sum, size, g) => sum + size * neighbours[g], 0);
   const left = nothing ? ` ${countText(nothing, 'item')} are left out.` : '';
-  return `${countText(all, 'item')} in ${countText(sizes.length, 'group')}, one row each. A number has 8 bits; `
-    + `this file keeps ${(bits / all / N).toFixed(1)} of them, and ${(votes / all).toFixed(1)} `
-    + `neighbours per item, on average.${left}`;
+  const [mean, lists] = [bits / all / N, votes / all].map((value) => value.toFixed(1));
+  return `${countText(all, 'item')} in ${countText(sizes.length, 'group')}, one row each. `
+    + `A number has 8 bits; this file keeps ${mean} of them, and ${lists} neighbours per item, `
+    + `on average.${left}`;
 }

@@ -6,7 +6,9 @@ import { bytesText } from './words.js';
 
 const WIDTH = 400, HEIGHT = 210, LEFT = 40, RIGHT = 12, TOP = 12, BOTTOM = 28;
 
-/** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
+/** @typedef {Record<string, string | number>} Attributes */
+
+/** @param {string} name @param {Attributes} attributes @param {string} [text] */
 function drawn(name, attributes, text) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, `${value}`);
@@ -16,8 +18,8 @@ function drawn(name, attributes, text) {
 
 /** Round numbers from 0 up to a highest one. @param {number} high */
 function roundSteps(high) {
-  const unit = 10 ** Math.floor(Math.log10(high));
-  const step = [0.1, 0.2, 0.5, 1].map((part) => part * unit).find((each) => high / each < 5) ?? unit;
+  const unit = 10 ** Math.floor(Math.log10(high)), parts = [0.1, 0.2, 0.5, 1];
+  const step = parts.map((part) => part * unit).find((each) => high / each < 5) ?? unit;
   return Array.from({ length: Math.floor(high / step) + 1 }, (_, i) => i * step);
 }
 
@@ -53,18 +55,24 @@ export class Curve {
     const [low, high] = [points[0].budget_bytes, points[points.length - 1].budget_bytes];
     const floor = HEIGHT - BOTTOM, ends = [this.#x(high), this.#x(low)].map((x) => `${x},${floor}`);
     this.#svg.replaceChildren(
-      ...roundSteps(this.#most).flatMap((value) => [
-        drawn('path', { class: 'grid', d: `M${LEFT} ${this.#y(value)}H${WIDTH - RIGHT}` }),
-        drawn('text', { x: LEFT - 6, y: this.#y(value) + 4, 'text-anchor': 'end' }, `${+value.toFixed(3)}`),
-      ]),
+      ...roundSteps(this.#most).flatMap((value) => this.#line(value)),
       ...roundSizes(low, high).map((size) => (
-        drawn('text', { x: this.#x(size), y: HEIGHT - 8, 'text-anchor': 'middle' }, bytesText(size)))),
+        drawn('text', { x: this.#x(size), y: HEIGHT - 8, class: 'size' }, bytesText(size)))),
       drawn('polygon', { class: 'area', points: [...line, ...ends].join(' ') }),
       drawn('polyline', { class: 'line', points: line.join(' ') }),
-      ...points.map((point) => (
-        drawn('circle', { class: 'step', cx: this.#x(point.budget_bytes), cy: this.#y(point.estimate), r: 2 }))),
+      ...points.map(({ budget_bytes: size, estimate }) => (
+        drawn('circle', { class: 'step', cx: this.#x(size), cy: this.#y(estimate), r: 2 }))),
       this.#marker,
     );
+  }
+
+  /** A line at a quality, and its name. @param {number} quality */
+  #line(quality) {
+    const y = this.#y(quality), text = `${Number(quality.toFixed(3))}`;
+    return [
+      drawn('path', { class: 'grid', d: `M${LEFT} ${y}H${WIDTH - RIGHT}` }),
+      drawn('text', { x: LEFT - 6, y: y + 4, class: 'quality' }, text),
+    ];
   }
 
   /** Put the marker on a point. @param {Point} point */
@@ -82,13 +90,15 @@ export class Curve {
 
   /** @param {number} size */
   #x(size) {
-    const low = this.#points[0].budget_bytes, high = this.#points[this.#points.length - 1].budget_bytes;
+    const sizes = this.#points.map((point) => point.budget_bytes);
+    const low = sizes[0], high = sizes[sizes.length - 1];
     const share = high > low ? Math.log(size / low) / Math.log(high / low) : 0.5;
     return +(LEFT + 6 + share * (WIDTH - LEFT - RIGHT - 12)).toFixed(1);
   }
 
   /** @param {number} quality */
   #y(quality) {
-    return +(HEIGHT - BOTTOM - (quality / (1.06 * this.#most)) * (HEIGHT - BOTTOM - TOP)).toFixed(1);
+    const share = quality / (1.06 * this.#most);
+    return +(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)).toFixed(1);
   }
 }

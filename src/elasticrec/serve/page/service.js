@@ -12,7 +12,13 @@
  * @property {string} curve
  * @property {string} bundles
  */
-/** @typedef {{budget_bytes: number, file_bytes: number, estimate: number, searched: boolean}} Point */
+/**
+ * @typedef {object} Point one size, as /v1/models/…/curve tells
+ * @property {number} budget_bytes
+ * @property {number} file_bytes
+ * @property {number} estimate
+ * @property {boolean} searched whether the estimate is final
+ */
 /**
  * @typedef {object} About one bundle, as /v1/models/…/bundles tells
  * @property {string} model_id
@@ -127,7 +133,7 @@ export class Service {
     }
   }
 
-  /** An answer of the server that is what was asked for. @param {string} url @param {RequestInit} how */
+  /** The server's answer, if it is a good one. @param {string} url @param {RequestInit} how */
   async #asked(url, how) {
     if (!navigator.onLine) throw new Away();
     this.expect();

@@ -49,7 +49,8 @@ export class Titles {
 
   /** @param {string[]} parts @param {number} most @param {Set<number>} without */
   #holding(parts, most, without) {
-    const start = parts.join(''), first = [], others = [];
+    const start = parts.join(''), first = /** @type {number[]} */ ([]);
+    const others = /** @type {number[]} */ ([]);
     for (let number = 0; number < this.#folded.length && first.length < most; number++) {
       const title = this.#folded[number];
       if (without.has(number) || !parts.every((part) => title.includes(part))) continue;

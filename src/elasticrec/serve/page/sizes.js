@@ -1,0 +1,45 @@
+// Which sizes the slider offers, and where it starts.
+
+/** @typedef {import('./service.js').Model} Model */
+/** @typedef {import('./service.js').Point} Point */
+
+const LEAST = 0.5e6, MOST = 25e6;
+const SMALL = 30; // a model of fewer than 30 · LEAST bytes starts at a thirtieth of them
+const GOOD = 0.97; // of the quality of the largest size
+
+/** The points between 0.5 and 25 MB; smaller ones too, where the model is small. All if none is.
+ * @param {Model} model @param {Point[]} points by rising size */
+export function sizesOf(model, points) {
+  const least = Math.min(LEAST, model.full_bytes / SMALL);
+  const within = points.filter(({ budget_bytes: size }) => size >= least && size <= MOST);
+  return within.length ? within : points;
+}
+
+/**
+ * The number of the size that was last used here, else of the smallest that is nearly as good as
+ * the largest.
+ * @param {Model} model @param {Point[]} points
+ */
+export function startingSize(model, points) {
+  const last = points.findIndex(({ budget_bytes: size }) => `${size}` === stored(place(model)));
+  const enough = GOOD * points[points.length - 1].estimate;
+  return last >= 0 ? last : points.findIndex(({ estimate }) => estimate >= enough);
+}
+
+/** Start with this size next time, as it is here then. @param {Model} model @param {Point} point */
+export function rememberSize(model, { budget_bytes: size }) {
+  try {
+    localStorage.setItem(place(model), `${size}`);
+  } catch { /* the page starts as if it were new */ }
+}
+
+const place = (/** @type {Model} */ { name }) => `elasticrec size of ${name}`;
+
+/** @param {string} key */
+function stored(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
