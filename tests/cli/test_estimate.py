@@ -6,6 +6,7 @@ from elasticrec.cli.main import app
 from elasticrec.estimator.model import Estimator
 
 FEW = ("--samples", 40, "--users", 60, "--metric", "recall@10", "--device", "cpu")
+FEW += ("--accounting", "paper")
 
 
 def run(*arguments):
@@ -44,6 +45,7 @@ def test_bad_input_is_one_line(searchable, tmp_path):
         ((tmp_path, *FEW), "not a model folder"),
         ((searchable.root, "--metric", "auc"), "unknown metric 'auc'"),
         ((searchable.root, "--kind", "cnn"), "expected fm or dnn"),
+        ((searchable.root, "--accounting", "bits"), "expected file or paper"),
         ((searchable.root, "--preset", "none"), "no preset 'none'"),
     ):
         done = run(*arguments)
