@@ -169,7 +169,10 @@ async def upgrade(
 
 @router.get(
     "/v1/catalogues/{sha256}",
-    responses=answers({200: JSON, 206: JSON, 304: "The client has it."}, 400, 404, 412, 416),
+    responses=answers(
+        {200: documents.CatalogueDocument, 206: JSON, 304: "The client has it."},
+        *(400, 404, 412, 416),
+    ),
     tags=["bundles"],
 )
 async def catalogue(request: Request, sha256: Sha256) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -98,6 +98,16 @@ class BundleDocument(Document):
     trained: int = Field(ge=0)
     catalogue: CatalogueLink
     composition: CompositionDocument
+
+
+class CatalogueDocument(Document):
+    """Ids and titles of all items, in the order of the bundles."""
+
+    format: str
+    model_id: str = Field(pattern=SHA256)
+    id_kind: Literal["integer", "string"]
+    ids: list[str]
+    titles: list[str | None] | None
 
 
 class HealthDocument(Document):

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from elasticrec.serve.documents import ProblemDocument
 from elasticrec.serve.gate import REQUEST_ID
+from elasticrec.serve.negotiation import JSON
 from elasticrec.serve.problems import KINDS, MEDIA_TYPE, Problem, of_status
 
 Answer = type[BaseModel] | str
@@ -41,7 +42,7 @@ def answers(good: dict[int, Answer], *refusals: int) -> dict[int | str, dict[str
         if not isinstance(answer, str):
             listed[status] = {"model": answer, "description": (answer.__doc__ or "").strip()}
         elif "/" in answer:
-            schema = {"type": "string", "format": "binary"}
+            schema = {} if answer == JSON else {"type": "string", "format": "binary"}
             described = "A range." if status == 206 else "The file."
             listed[status] = {"description": described, "content": {answer: {"schema": schema}}}
         else:
