@@ -17,7 +17,7 @@ from elasticrec.data.errors import InputError
 
 PIPELINE = (
     *("data", "train", "evaluate", "recommend", "estimate", "search"),
-    *("customize", "catalogue", "curve", "inspect", "demo"),
+    *("customize", "catalogue", "curve", "inspect", "serve", "token", "demo"),
 )
 """The order in which `--help` lists the commands; others follow by name."""
 

@@ -68,7 +68,7 @@ def serve(
     from elasticrec.space.budget import Budget
 
     config = ServeConfig(
-        models=(*(models or ()), *(demo_models() if demo else ())),
+        models=(*(models or ()), *(demo_models(shelf) if demo else ())),
         shelf=shelf,
         shelf_bytes=Budget.parse(shelf_size).n_bytes,
         steps=parse_steps(step) if step else DEFAULT_STEPS,
