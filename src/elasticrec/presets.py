@@ -64,7 +64,9 @@ PRESETS = {
             cooccurrence=0.3,
             evaluate_every=1,
             patience=3,
-        )
+        ),
+        # What a search gains on the paper's 1,000 users does not last on others.
+        samples=SamplesConfig(n_users=5_000),
     ),
     "demo": Preset(
         # The default cut short: about a minute of training on two cores for the embedded sample.

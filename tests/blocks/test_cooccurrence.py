@@ -60,9 +60,7 @@ def test_hand_worked_weights_and_ties_to_the_lower_number():
     )
     found = count_cooccurrence(train, 3)
     assert found.items[0].tolist() == [3, 1, 2]
-    np.testing.assert_allclose(
-        found.weights[0], [1 / np.sqrt(4), 1 / np.sqrt(6), 1 / np.sqrt(6)]
-    )
+    np.testing.assert_allclose(found.weights[0], [1 / np.sqrt(4), 1 / np.sqrt(6), 1 / np.sqrt(6)])
     assert found.items[3].tolist() == [0, -1, -1]
     assert found.items[4].tolist() == [-1, -1, -1]
     assert found.weights[4].tolist() == [0, 0, 0]

@@ -61,7 +61,8 @@ def _first_population(
     """Numbers of P candidates (or as many as start, if more), estimated in one call."""
     problem, space = record.problem, record.problem.candidates
     made_by = [*config.starts, *("start" for _ in starts)]
-    first = [space.of(CONTROLS[name](problem, config, rng).composition) for name in config.starts]
+    known = [CONTROLS[name](problem, config, rng).composition for name in config.starts]
+    first = [space.settled(space.of(composition), rng, top_up=False) for composition in known]
     first += [space.settled(space.of(composition), rng) for composition in starts]
     while len(first) < config.population:
         first.append(space.random(rng))

@@ -97,7 +97,8 @@ class Searcher:
         """
         if self.free:
             return FreeBlocks(self.order, self.accounting, budget, printed=self.space.as_printed)
-        return MenuRows(self.menu, self.accounting, budget, containing=containing)
+        falling = self.groups.kind == "popularity"
+        return MenuRows(self.menu, self.accounting, budget, containing=containing, falling=falling)
 
     def problem(
         self,
