@@ -27,9 +27,11 @@ class Server:
         self._command = [sys.executable, "-m", "elasticrec", "serve", str(models)]
         self._command += ["--shelf", str(shelf), "--port", str(self.port), *options]
         self.process = None
+        self.ready_seconds = None
 
     def start(self):
         """Start it; `wait` tells when it is ready."""
+        self._started = time.perf_counter()
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, start_new_session=True
@@ -37,14 +39,14 @@ class Server:
         return self
 
     def wait(self, seconds=60):
-        """Seconds until it was ready."""
-        started = time.perf_counter()
-        while time.perf_counter() - started < seconds:
+        """Seconds from its start until it was ready."""
+        while time.perf_counter() - self._started < seconds:
             if self.process.poll() is not None:
                 raise RuntimeError(f"the server ended: {self.log.read_text()[-2000:]}")
             try:
                 with urllib.request.urlopen(f"{self.url}/readyz", timeout=5):
-                    return time.perf_counter() - started
+                    self.ready_seconds = time.perf_counter() - self._started
+                    return self.ready_seconds
             except (urllib.error.URLError, ConnectionError, TimeoutError):
                 time.sleep(0.02)
         raise RuntimeError(f"the server was not ready after {seconds} s")
