@@ -4,13 +4,15 @@
 /** @typedef {import('./service.js').Point} Point */
 
 const LEAST = 0.5e6, MOST = 25e6;
-const SMALL = 30; // a model of fewer than 30 · LEAST bytes starts at a thirtieth of them
+const SMALL = 5e6; // models below it are offered from their smallest size on
 const GOOD = 0.97; // of the quality of the largest size
 
-/** The points between 0.5 and 25 MB; smaller ones too, where the model is small. All if none is.
- * @param {Model} model @param {Point[]} points by rising size */
+/**
+ * The points between 0.5 and 25 MB; smaller ones too, where the model is small. All if none is.
+ * @param {Model} model @param {Point[]} points by rising size
+ */
 export function sizesOf(model, points) {
-  const least = Math.min(LEAST, model.full_bytes / SMALL);
+  const least = model.full_bytes < SMALL ? 0 : LEAST;
   const within = points.filter(({ budget_bytes: size }) => size >= least && size <= MOST);
   return within.length ? within : points;
 }
