@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.blocks.cooccurrence import count_cooccurrence
+from elasticrec.coding.linear import LinearConfig, linear_lists
+from elasticrec.data.errors import InputError
 from elasticrec.data.files import written_whole
-from elasticrec.data.interactions import fingerprint
+from elasticrec.data.interactions import Pairs, fingerprint
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 SLOTS = 16
 """The longest list of neighbours that an item may carry."""
+_SPAN = (0.05, 0.999)
+"""Quantiles of the weights that the lowest and the highest level stand at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,3 +75,74 @@ class Neighbours:
         """The lists that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
             return cls(stored["numbers"], stored["weights"], stored["values"])
+
+
+@dataclass(frozen=True)
+class CooccurrenceConfig:
+    """How co-occurrence becomes weights: Σ_u |u|^-user / (|i|^target · |j|^voter), j voting for i."""
+
+    user_power: float = 0.25
+    """How little a person with many items says about any two of them."""
+    voter_power: float = 0.4
+    """How much less an item that many took says: it decides who is chosen."""
+    target_power: float = 0.6
+    """How much less votes for a popular item count: it decides who wins."""
+
+
+def cooccurrence_neighbours(
+    train: Pairs, k: int = SLOTS, config: CooccurrenceConfig | None = None
+) -> Neighbours:
+    """Each item's k strongest co-occurring items."""
+    config = config or CooccurrenceConfig()
+    found = count_cooccurrence(
+        train, k, user_power=config.user_power, item_power=config.voter_power
+    )
+    popularity = np.maximum(train.per_item, 1)[:, None]
+    scale = popularity ** (config.voter_power - config.target_power)
+    return packed(found.items, found.weights * scale)
+
+
+def linear_neighbours(
+    train: Pairs, k: int = SLOTS, config: LinearConfig | None = None
+) -> Neighbours:
+    """Each item's k best voters by a sparse linear model, see `coding.linear`."""
+    found = linear_lists(train, k, config or LinearConfig())
+    return packed(found.items, found.weights)
+
+
+def packed(items: np.ndarray, weights: np.ndarray) -> Neighbours:
+    """Lists as they are stored: 16 slots, weights on fifteen levels.
+
+    Levels are geometric from the 5 % to the 99.9 % quantile of all weights, since what counts is by
+    how much one vote exceeds another; each stands for the mean of what falls on it.
+
+    Args:
+        items: (V, k) numbers, -1 where a list has ended.
+        weights: (V, k), falling.
+    """
+    if items.shape[1] > SLOTS:
+        raise InputError(f"lists of {items.shape[1]} neighbours, expected at most {SLOTS}")
+    used = (items >= 0) & (weights > 0)
+    level, values = _levels(weights[used])
+    numbers = np.zeros((len(items), SLOTS), dtype=np.uint32)
+    levels = np.zeros((len(items), SLOTS), dtype=np.uint8)
+    target, slot = np.nonzero(used)
+    numbers[target, slot] = items[used]
+    levels[target, slot] = level
+    return Neighbours(numbers, levels, values)
+
+
+def _levels(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) the level, 1 to 15, of each weight above 0, and (16,) float32 what levels stand for."""
+    if not len(weights):
+        return np.zeros(0, dtype=np.uint8), np.linspace(0, 1, 16, dtype=np.float32)
+    logs = np.log(weights.astype(np.float64))
+    low, high = np.quantile(logs, _SPAN)
+    step = (high - low) / 14 or 1.0
+    level = np.clip(np.rint((logs - low) / step) + 1, 1, 15).astype(np.uint8)
+    values = np.exp(low + step * np.arange(-1, 15))
+    counts = np.bincount(level, minlength=16)
+    sums = np.bincount(level, weights.astype(np.float64), minlength=16)
+    values[counts > 0] = sums[counts > 0] / counts[counts > 0]
+    values[0] = 0
+    return level, values.astype(np.float32)
