@@ -46,7 +46,7 @@ def faiss_rivals(items: np.ndarray, user: np.ndarray, cores: int) -> dict[str, A
     asks: dict[str, Ask] = {}
     for name, words in FAISS.items():
         index = faiss.index_factory(items.shape[1], words, faiss.METRIC_INNER_PRODUCT)
-        index.train(items)
+        index.train(items[:10_000])  # what it learns does not matter for its speed
         index.add(items)
         asks[name] = lambda index=index: index.search(user[None], 100)  # type: ignore[misc]
     return asks
