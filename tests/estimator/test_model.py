@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from elasticrec.data.errors import InputError
 from elasticrec.estimator.features import Features
 from elasticrec.estimator.model import Estimator
-from elasticrec.estimator.network import build, export, pairwise
+from elasticrec.estimator.network import build, export, group_curves, pairwise
 from elasticrec.space.composition import F32
 
 LEVELS = (0, 1, 3, F32)
@@ -31,6 +31,29 @@ def network(kind, seed, *, linear=True):
         for parameter in built.parameters():
             parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
     return built
+
+
+def test_smooth_weights_are_few_curves_over_the_groups_and_the_twin_agrees():
+    rng, generator = np.random.default_rng(1), torch.Generator().manual_seed(1)
+    depths, neighbours = compositions(rng, 50)
+    bits = torch.from_numpy(FEATURES.encode(depths, neighbours))
+    built = build("fm", bits, 6, linear=True, smooth=2, generator=generator)
+    with torch.no_grad():
+        for parameter in built.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+    weights = export(built, mean=0.0, scale=1.0)
+    linear = weights["linear"].reshape(5, -1)
+    assert np.linalg.matrix_rank(linear, tol=1e-5) == 2
+    assert np.linalg.matrix_rank(weights["group"], tol=1e-5) == 2
+    twin = Estimator(FEATURES, "fm", weights).predict(depths, neighbours)
+    assert twin == pytest.approx(built(bits).detach().numpy(), rel=1e-4, abs=1e-4)
+
+
+def test_curves_are_orthonormal_the_first_one_level():
+    for groups, curves in ((20, 6), (5, 2), (1, 1), (2, 1)):
+        found = group_curves(groups, curves)
+        assert found.T @ found == pytest.approx(np.eye(curves), abs=1e-5)
+        assert np.ptp(found[:, 0]) == pytest.approx(0, abs=1e-6)
 
 
 def test_the_identity_is_the_double_sum():

@@ -11,6 +11,7 @@ from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.estimator.ledger import Ledger
 from elasticrec.estimator.measuring import Measuring, draws_of, measuring_of
 from elasticrec.estimator.samples import collect
+from elasticrec.space.regroup import load_groups
 from elasticrec.storing import is_stored
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def build_estimator(
         )
         measured = [ledger.samples(some) for some in numbers]
     seconds = time.perf_counter() - started
+    if load_groups(folder).kind == "cluster":
+        fitting = replace(fitting, smooth=0)  # clusters have no order that means anything
     fitted = fit(measured[0], fitting, device=where)
     held_out = {str(b): s for b, s in zip(budgets, measured[1:], strict=True)}
     within = within_budgets(fitted.estimator, held_out)

@@ -46,6 +46,8 @@ class EstimatorConfig:
     """`fm` (Eq. 5) or `dnn` (DNNEst)."""
     linear: bool = True
     """Whether `fm` has a linear term, which Eq. 5 lacks."""
+    smooth: int = 0
+    """Of how many curves over the groups' order `fm` makes what depends on the group; 0: any."""
     widths: tuple[int, ...] = (32, 64)
     """Candidates for d0."""
     learning_rates: tuple[float, ...] = (0.01, 0.005)
@@ -70,8 +72,8 @@ class EstimatorConfig:
             values = getattr(self, name)
             if not values or min(values) < 0 or (name != "l2s" and min(values) == 0):
                 raise InputError(f"{name} {values}, expected at least one positive number")
-        if min(self.batch_size, self.steps, self.max_rounds) < 1:
-            raise InputError("batch_size, steps and max_rounds must be positive")
+        if min(self.batch_size, self.steps, self.max_rounds) < 1 or self.smooth < 0:
+            raise InputError("batch_size, steps and max_rounds must be positive, smooth 0 or more")
 
     @classmethod
     def printed(cls, width: int) -> EstimatorConfig:

@@ -40,6 +40,8 @@ class Draws:
     """Together with its number, decides each draw."""
     least: int = 0
     """Bytes below which no total is drawn."""
+    planned: float = 0.0
+    """The share of draws to fit on that spend bytes where they seem worth most."""
 
     @property
     def ladder(self) -> Ladder:
@@ -86,6 +88,7 @@ class Draws:
             accounting=self.accounting,
             menu=self.menu,
             budgets=budget_steps(self.ladder, self.least),
+            planned=self.planned,
         )
 
     def _held_out(self, numbers: list[int], place: int) -> Drawn:

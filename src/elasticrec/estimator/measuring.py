@@ -29,6 +29,10 @@ LEAST_PER_ITEM = 2
 """Bytes per item of the smallest budget near which coded compositions are drawn."""
 
 
+PLANNED = 0.6
+"""The share of coded compositions that are planned."""
+
+
 @dataclass(frozen=True, eq=False)
 class Measuring:
     """Which compositions of a folder are measured, by what, and for whom."""
@@ -157,11 +161,12 @@ def measuring_of(
         held_out=(),
         seed=samples.seed,
         least=charged.fixed_bytes + LEAST_PER_ITEM * groups.n_items,
+        planned=PLANNED,
     )
     draws = _with_held_out(draws, samples, groups)
     make = MakeCodedEvaluator(coded, asked, kind, samples.metric, device, threads)
     depends = _fingerprint(folder, asked, draws, samples)
-    depends |= {"mixing": folder.fingerprint("mixing"), "person": kind}
+    depends |= {"mixing": folder.fingerprint("mixing"), "person": kind, "planned": PLANNED}
     about = {"accounting": "file", "person": kind}
     return Measuring(draws, make, depends, about, ("split", "table", "groups", *PARTS))
 

@@ -14,11 +14,19 @@ class FM(nn.Module):
     """Factorised pairs of groups: w·FFN(Σ_{g<g'} x_g ⊙ x_g') + b, x_g = W·[one-hot(g), bits].
 
     The paper leaves FFN's activation open: ReLU. The linear term, one weight per group and bit, is
-    ours: Eq. 5 has none.
+    ours: Eq. 5 has none. So is `smooth`: what depends on the group is made of so many curves over
+    the groups' order, so that neighbouring groups are worth about the same. Few held-out items lie
+    in each group, and weights of its own would learn by heart which of them happen to.
     """
 
     def __init__(
-        self, bits: Tensor, width: int, *, linear: bool, generator: torch.Generator
+        self,
+        bits: Tensor,
+        width: int,
+        *,
+        linear: bool,
+        smooth: int = 0,
+        generator: torch.Generator,
     ) -> None:
         """A network for bits (n, G, F) such as these, d0 = `width` wide.
 
@@ -30,23 +38,50 @@ class FM(nn.Module):
         group = _normal((G, width), bits, generator) / 2 - bits.mean(dim=0) @ code
         spread = pairwise(bits @ code + group).std(dim=0).mean().sqrt()
         spread = torch.where(spread > 0, spread, 1.0)
+        curves = torch.eye(G) if not 0 < smooth < G else torch.from_numpy(group_curves(G, smooth))
+        self.register_buffer("curves", curves.to(bits.device))  # (G, m)
         self.code = nn.Parameter(code / spread)
-        self.group = nn.Parameter(group / spread)
+        self.group = nn.Parameter(self._curves.T @ (group / spread))  # (m, d0)
         self.ffn = nn.Parameter(_normal((width, width), bits, generator) / width**0.5)
         self.ffn_bias = nn.Parameter(torch.zeros(width, device=bits.device))
         self.out = nn.Parameter(_normal((width,), bits, generator) / width**0.5)
         self.bias = nn.Parameter(torch.zeros((), device=bits.device))
-        self.linear = nn.Parameter(torch.zeros(G * F, device=bits.device)) if linear else None
+        m = curves.shape[1]
+        self.linear = nn.Parameter(torch.zeros((m, F), device=bits.device)) if linear else None
+
+    @property
+    def _curves(self) -> Tensor:
+        curves = self.curves
+        assert isinstance(curves, Tensor)
+        return curves
 
     def forward(self, bits: Tensor) -> Tensor:
         """(B,) estimates from bits (B, G, F)."""
-        x = bits @ self.code + self.group  # (B, G, d0)
+        x = bits @ self.code + self._curves @ self.group  # (B, G, d0)
         y = relu(pairwise(x) @ self.ffn + self.ffn_bias) @ self.out + self.bias
-        return y if self.linear is None else y + bits.flatten(1) @ self.linear
+        if self.linear is None:
+            return y
+        return y + bits.flatten(1) @ (self._curves @ self.linear).flatten()
 
     def weights(self) -> dict[str, Tensor]:
-        """The parameters by name."""
-        return dict(self.named_parameters())
+        """The parameters by name, those that depend on the group spelled out for every group."""
+        named: dict[str, Tensor] = dict(self.named_parameters())
+        named["group"] = self._curves @ self.group
+        if self.linear is not None:
+            named["linear"] = (self._curves @ self.linear).flatten()
+        return named
+
+
+def group_curves(n_groups: int, n_curves: int) -> np.ndarray:
+    """(G, m) float32 orthonormal columns: cosines over the groups' order, finer at its beginning.
+
+    The first groups differ most where groups go by popularity, so the order is taken on a
+    logarithmic scale.
+    """
+    place = np.log1p(np.arange(n_groups)) / np.log1p(n_groups - 1 or 1)
+    waves = np.cos(np.pi * place[:, None] * np.arange(n_curves))
+    orthonormal, _ = np.linalg.qr(waves)
+    return orthonormal.astype(np.float32)
 
 
 class DNN(nn.Module):
@@ -109,4 +144,5 @@ def build(kind: str, bits: Tensor, width: int, **settings: Any) -> FM | DNN:
     if kind == "fm":
         return FM(bits, width, **settings)
     settings.pop("linear", None)
+    settings.pop("smooth", None)
     return DNN(bits, width, **settings)

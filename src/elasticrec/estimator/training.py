@@ -128,7 +128,7 @@ def train_until_converged(
 ) -> FM | DNN:
     """A network fitted in rounds, until one lowers the loss by less than `config.converged`."""
     generator = torch.Generator().manual_seed(config.seed)
-    network = build(config.kind, bits, settings.width, linear=config.linear, generator=generator)
+    network = _built(bits, config, settings, generator)
     lowest = train_round(network, bits, targets, config, settings, generator)
     for _ in range(config.max_rounds - 1):
         settings = replace(settings, learning_rate=settings.learning_rate / 2)
@@ -141,6 +141,20 @@ def train_until_converged(
             break
         lowest = loss
     return network
+
+
+def _built(
+    bits: Tensor, config: EstimatorConfig, settings: Settings, generator: torch.Generator
+) -> FM | DNN:
+    """A network before its training."""
+    return build(
+        config.kind,
+        bits,
+        settings.width,
+        linear=config.linear,
+        smooth=config.smooth,
+        generator=generator,
+    )
 
 
 def train_round(
@@ -196,9 +210,7 @@ def two_folds(
     def fold(fitted: Tensor, left_out: Tensor) -> Tensor:
         generator = torch.Generator().manual_seed(config.seed)
         some, goal = bits[fitted], targets[fitted]
-        network = build(
-            config.kind, some, settings.width, linear=config.linear, generator=generator
-        )
+        network = _built(some, config, settings, generator)
         train_round(network, some, goal, config, settings, generator)
         with torch.no_grad():
             return network(bits[left_out])

@@ -15,6 +15,7 @@ from elasticrec.data.errors import InputError
 from elasticrec.space.budget import Accounting, Budget
 from elasticrec.space.composition import F32, Menu
 from elasticrec.space.ladder import Ladder, pick
+from elasticrec.space.planning import draw_planned
 
 SHARE_SIGMA = 1.0
 """Spread of our log-normal shares."""
@@ -163,6 +164,7 @@ def draw_shares(
     accounting: Accounting,
     menu: Menu,
     budgets: Sequence[Budget],
+    planned: float = 0.0,
 ) -> Drawn:
     """Compositions of menu rows by log-normal shares, their totals near the budget steps.
 
@@ -170,6 +172,7 @@ def draw_shares(
         numbers: which draws.
         budgets: the steps; each draw takes one of them times exp(normal(0, `NEARNESS`)), kept
             between the smallest and the full size.
+        planned: the share of draws that `space.planning` makes instead.
     """
     if not budgets:
         raise InputError("no budget steps, expected at least one to draw near to")
@@ -179,7 +182,8 @@ def draw_shares(
         step = budgets[pick(rng, len(budgets))].n_bytes
         near = int(step * np.exp(rng.normal(0.0, NEARNESS)))
         total = min(max(near, ladder.smallest_bytes), ladder.full_bytes)
-        return draw_rows(ladder, total - ladder.fixed_bytes, rng), total
+        draw = draw_planned if planned and rng.random() < planned else draw_rows
+        return draw(ladder, total - ladder.fixed_bytes, rng), total
 
     choices, totals = _stacked(one, numbers, seed, (ladder.n_groups,))
     choices = choices.astype(np.int64)
