@@ -93,7 +93,7 @@ def test_damage_is_noticed_and_removed(open_store, metrics, damage, caplog):
     kept = put(open_store(), b"content")
     path = open_store().root / kept.name
     note = path.with_name(path.name + ".json")
-    changes = {"shorter": b"conten", "longer": b"content!", "changed": b"c0ntent"}
+    changes = {"shorter": b"cont", "longer": b"content!", "changed": b"c0ntent"}
     if damage in changes:
         path.write_bytes(changes[damage])
     elif damage == "no note":

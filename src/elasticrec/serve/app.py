@@ -6,12 +6,12 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from elasticrec import __version__
 from elasticrec.serve import documents, metrics
 from elasticrec.serve.config import ServeConfig
 from elasticrec.serve.files import file_response
@@ -53,7 +53,7 @@ def create_app(config: ServeConfig) -> FastAPI:
 
     app = FastAPI(
         title="elasticrec",
-        version=__version__,
+        version=version("elasticrec"),
         description="One recommender, fitted to every device: bundles by budget.",
         docs_url=None,
         redoc_url=None,
