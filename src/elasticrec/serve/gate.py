@@ -124,8 +124,7 @@ class Sent:
     def __init__(self, send: Send, scope: Scope) -> None:
         self._send, self._head = send, HEAD_ONLY in scope
         self._added = {"x-request-id": scope[REQUEST_ID], "x-content-type-options": "nosniff"}
-        path = scope["path"]
-        if path.startswith("/v1/") and not _PRIVATE.match(path):
+        if _is_public(scope):
             self._added |= CORS
         self.status, self.n_bytes = 0, 0
 
@@ -147,4 +146,11 @@ class Sent:
 def _is_preflight(scope: Scope, headers: Headers) -> bool:
     """Whether a browser asks if it may ask."""
     asked = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-    return asked and scope["path"].startswith("/v1/") and not _PRIVATE.match(scope["path"])
+    return asked and _is_public(scope)
+
+
+def _is_public(scope: Scope) -> bool:
+    """Whether pages of other sites may read what is asked for."""
+    root, path = scope.get("root_path", ""), scope["path"]
+    path = path.removeprefix(root) if path.startswith(f"{root}/") else path
+    return path.startswith("/v1/") and not _PRIVATE.match(path)

@@ -39,10 +39,15 @@ class Service:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Loads models and keeps them up to date until the block ends."""
+        """Loads models, then begins, and keeps them up to date until the block ends.
+
+        A process takes connections only once it has models, so that one of several that is slower
+        to start refuses nobody.
+        """
         await run_in_threadpool(self.shelf.store.clean)
         if not self.keys.secrets:
             log.info("no keys: every request for a user's vector is refused")
+        await self._look()
         tasks = [asyncio.create_task(work()) for work in (self._watch, self._plan, self._share)]
         try:
             yield
@@ -91,10 +96,13 @@ class Service:
         if fresh:
             self.shelf.answers.clean({model.version for model in now})
 
+    async def _look(self) -> None:
+        await _tried(run_in_threadpool(self.look), "looking at the models")
+
     async def _watch(self) -> None:
         while True:
-            await _tried(run_in_threadpool(self.look), "looking at the models")
             await asyncio.sleep(self.config.poll_seconds)
+            await self._look()
 
     async def _plan(self) -> None:
         while self.config.plan_ahead:

@@ -1,0 +1,126 @@
+"""The page's files: what is served, how, and that nothing in them reaches elsewhere."""
+
+import asyncio
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from elasticrec.serve.page import FOLDER, MEDIA_TYPES, page_routes
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNTIME = ROOT / "device" / "js" / "elasticrec-device.js"
+TSC = RUNTIME.parent / "node_modules" / ".bin" / "tsc"
+FILES = sorted(path.name for path in FOLDER.iterdir() if path.suffix in MEDIA_TYPES)
+OWN = [name for name in FILES if name.endswith(".js") and name != RUNTIME.name]
+
+
+def ask(path, method="GET", **headers):
+    """What the routes of the page answer."""
+
+    async def asked():
+        transport = httpx.ASGITransport(Starlette(routes=page_routes()))
+        async with httpx.AsyncClient(transport=transport, base_url="http://made") as client:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            return await client.request(method, path, headers=named)
+
+    return asyncio.run(asked())
+
+
+def test_every_file_is_served_with_its_type_and_its_policy():
+    assert len(FILES) > 10
+    for name in FILES:
+        answer = ask("/" if name == "index.html" else f"/{name}")
+        assert answer.status_code == 200
+        assert answer.content == (FOLDER / name).read_bytes()
+        assert answer.headers["content-type"] == MEDIA_TYPES[Path(name).suffix]
+        assert answer.headers["cache-control"] == "no-cache"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        policy = dict(
+            part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; ")
+        )
+        assert policy.pop("default-src") == "'none'"
+        assert set(policy.values()) == {"'self'", "'none'"}
+        assert policy["script-src"] == policy["connect-src"] == "'self'"
+
+
+def test_a_browser_that_has_a_file_gets_none():
+    first = ask("/page.js")
+    tag = first.headers["etag"]
+    again = ask("/page.js", if_none_match=f'"other", W/{tag}')
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    assert ask("/page.js", if_none_match='"other"').status_code == 200
+    head = ask("/page.js", "HEAD")
+    assert (head.content, head.headers["content-length"]) == (b"", str(len(first.content)))
+
+
+@pytest.mark.parametrize("path", ["/__init__.py", "/index.html", "/..%2f..%2fapp.py", "/page.jsx"])
+def test_nothing_else_is_served(path):
+    assert ask(path).status_code == 404
+
+
+def test_the_runtime_is_the_one_that_ships_for_devices():
+    assert (FOLDER / RUNTIME.name).read_bytes() == RUNTIME.read_bytes()
+
+
+def test_the_service_worker_keeps_every_file_but_itself():
+    source = (FOLDER / "sw.js").read_text()
+    listed = re.search(r"const FILES = \[(.*?)\];", source, flags=re.DOTALL).group(1)
+    kept = re.findall(r"'([^']+)'", listed)
+    assert kept == sorted(kept)
+    assert {"index.html" if name == "./" else name for name in kept} == set(FILES) - {"sw.js"}
+
+
+def test_nothing_comes_from_elsewhere_and_no_text_becomes_code():
+    links = set()
+    for name in FILES:
+        text = (FOLDER / name).read_text()
+        links |= {(name, link) for link in re.findall(r"https?://[^\s\"')]+", text)}
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text
+        )
+    named = {link for name, link in links if name == "index.html"}
+    assert named == {
+        "https://creativecommons.org/licenses/by-sa/4.0/",
+        "https://github.com/zygmuntz/goodbooks-10k",
+    }
+    others = {link for name, link in links if name != "index.html"}
+    assert others == {"http://www.w3.org/2000/svg"}  # the name of a language, never asked for
+    html = (FOLDER / "index.html").read_text()
+    assert not re.search(r"<script(?! type=\"module\" src=)|<style|\son\w+=|\sstyle=", html)
+
+
+def test_only_the_service_module_asks_the_server():
+    asking = [name for name in OWN if re.search(r"\bfetch\(|XMLHttp|sendBeacon|WebSocket",
+                                                (FOLDER / name).read_text())]  # fmt: skip
+    assert asking == ["service.js", "sw.js"]
+
+
+def test_files_are_short():
+    for name in OWN:
+        lines = (FOLDER / name).read_text().splitlines()
+        assert len(lines) < 250, name
+        assert max(map(len, lines)) <= 100, name
+
+
+def test_the_manifest_names_what_is_there():
+    manifest = json.loads((FOLDER / "manifest.webmanifest").read_text())
+    assert manifest["start_url"] == "./"
+    assert {icon["src"] for icon in manifest["icons"]} <= set(FILES)
+
+
+@pytest.mark.parametrize(
+    ("name", "library"), [("page.js", "dom,dom.iterable"), ("sw.js", "webworker")]
+)
+def test_types_hold(name, library):
+    if not TSC.exists() or shutil.which("node") is None:
+        pytest.skip("no tsc in device/js/node_modules: the types of the page were not checked")
+    words = [str(TSC), "--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2022"]
+    words += ["--module", "es2022", "--lib", f"es2023,{library}", str(FOLDER / name)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
