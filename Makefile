@@ -10,7 +10,7 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node demo test test-slow check check-js bench docs figures clean
+.PHONY: help setup node chromium demo test test-slow check check-js bench docs figures clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -27,22 +27,27 @@ $(READY): pyproject.toml constraints.txt
 	  -c constraints.txt -e ".[train,serve,plots,dev]"
 	@touch $@
 
-# Debian's nodejs for the JavaScript tests, where it is missing and may be installed.
-node:
-	@command -v node >/dev/null || { \
+# Debian's programs for tests of JavaScript and of the page, where missing and to be had.
+node: PACKAGES = nodejs
+node: TESTS = JavaScript
+chromium: PACKAGES = chromium fonts-dejavu-core
+chromium: TESTS = browser
+node chromium:
+	@command -v $@ >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "==> installing Debian's nodejs for the JavaScript tests" && \
-	    { apt-get install -y -qq --no-install-recommends nodejs >/dev/null 2>&1 || \
-	      { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs; } \
+	    echo "==> installing Debian's $(PACKAGES) for the $(TESTS) tests" && \
+	    { apt-get install -y -qq --no-install-recommends $(PACKAGES) >/dev/null 2>&1 || \
+	      { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); } \
 	        >/dev/null 2>&1; }; \
 	  fi; \
-	  command -v node >/dev/null || echo "==> no node here: the JavaScript tests will be skipped"; }
+	  command -v $@ >/dev/null || echo "==> no $@ here: the $(TESTS) tests will be skipped"; }
 
 demo: $(READY)       ## tell the whole story on the embedded goodbooks sample; FRESH=1 starts over
 	@echo "==> the demo: everything on the embedded goodbooks sample"
 	@$(BIN)/python -m elasticrec demo $(if $(FRESH),--fresh)
+	@echo "==> to try it in a browser: $(BIN)/elasticrec serve --demo, then open http://127.0.0.1:8000"
 
-test: $(READY) node  ## run the tests: fast, offline
+test: $(READY) node chromium  ## run the tests: fast, offline
 	@echo "==> tests (fast, offline)"
 	@$(BIN)/python -m pytest -q
 
@@ -84,5 +89,5 @@ figures: $(READY)    ## draw the figures from the committed result lines
 
 clean:               ## remove the virtual environment and what the tools left
 	@echo "==> removing $(VENV), caches and outputs"
-	@rm -rf $(VENV) build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis \
-	  .import_linter_cache device/js/node_modules
+	@rm -rf $(VENV) build dist demo-output test-output .mypy_cache .pytest_cache .ruff_cache \
+	  .hypothesis .import_linter_cache device/js/node_modules

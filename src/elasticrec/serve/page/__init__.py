@@ -31,13 +31,11 @@ POLICY = "; ".join(
 HEADERS = {
     "cache-control": "no-cache",
     "content-security-policy": POLICY,
-    "cross-origin-embedder-policy": "require-corp",
-    "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-"""Browsers keep the files and ask whether they are still right. Isolated pages get fine clocks."""
+"""Browsers keep the files, and ask each time whether they are still right."""
 
 
 def page_routes() -> list[Route]:

@@ -1,4 +1,4 @@
-// The page: a size is chosen, its bundle comes, and everything after that happens in this browser.
+// The page: a size is chosen, its bundle comes, and all that follows happens in this browser.
 
 import { Combobox } from './combobox.js';
 import { compositionWords, drawComposition } from './composition.js';
@@ -20,7 +20,7 @@ const LISTED = 12, FOUND = 8, PAUSE_MS = 250;
 const SAFE = 'Once loaded, this page works without a network.';
 const UNKEPT = 'This browser does not keep pages, so this one needs the network to open.';
 const UNSAFE = 'Over plain http a browser can neither check hashes nor keep files: sizes are '
-  + 'downloaded whole, and the page needs the network. On https, and on localhost, all of it works.';
+  + 'downloaded whole, and the page needs the network. On https and localhost all of it works.';
 
 /** @template {Element} T @param {string} id @returns {T} */
 const at = (id) => /** @type {any} */ (document.getElementById(id));
@@ -138,9 +138,9 @@ function showMove({ how, bytes }) {
   say('download', words[how]);
   say('downloaded', bytesText(bytes));
   say('memory', bytesText(device.memoryBytes));
-  at('downloaded').setAttribute('data-bytes', `${bytes}`);
-  at('device').setAttribute('data-file-bytes', `${device.about?.file_bytes}`);
-  at('device').setAttribute('data-how', how);
+  Object.assign(/** @type {HTMLElement} */ (at('device')).dataset, {
+    how, bytes, fileBytes: device.about?.file_bytes, sha256: device.about?.sha256,
+  });
 }
 
 /** @param {unknown} error @param {Point} point */

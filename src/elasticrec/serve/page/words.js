@@ -9,7 +9,7 @@ export function bytesText(n) {
 
 /** @param {number} ms */
 export function millisecondsText(ms) {
-  return `${ms.toFixed(ms < 1 ? 2 : ms < 100 ? 1 : 0)} ms`;
+  return `${ms.toFixed(ms < 100 ? 1 : 0)} ms`; // clocks of browsers are no finer
 }
 
 /** @param {number} share of 1 */
