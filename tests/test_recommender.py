@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
@@ -190,3 +191,41 @@ def test_rare_users_are_left_out_by_default(visits) -> None:
 def test_other_data_is_refused() -> None:
     with pytest.raises(InputError, match="cannot fit list; expected a Split, Interactions"):
         quick().fit([(1, 2)])
+
+
+def test_customizes_a_loaded_model_and_keeps_what_that_took(coded_folder, tmp_path) -> None:
+    recommender = ElasticRecommender.load(coded_folder.root, device="cpu")
+    withdrawn = coded_folder.split().item_ids.values.tolist()[:2]
+    made = recommender.customize("8KB", tmp_path / "watch.elastic", without=withdrawn)
+    content = (tmp_path / "watch.elastic").read_bytes()
+    assert content == made.content
+    assert len(content) < 8_000 == made.budget.n_bytes
+    again = recommender.customize(8_000, tmp_path / "same.elastic", without=withdrawn)
+    assert again.sha256 == made.sha256
+    assert "bytes of 8,000, estimated" in made.summary()
+    with pytest.raises(InputError, match="the smallest possible is"):
+        recommender.customize("1KB", tmp_path / "small.elastic")
+    assert not (tmp_path / "small.elastic").exists()
+
+
+def test_a_fitted_model_is_coded_and_searched_on_the_way(planted, tmp_path, monkeypatch) -> None:
+    from elasticrec import presets
+    from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+
+    quickly = dataclasses.replace(
+        presets.PRESETS["default"],
+        samples=SamplesConfig(n_samples=60, n_users=60, metric="recall@20", n_held_out=0),
+        estimator=EstimatorConfig(
+            widths=(8,), learning_rates=(0.02,), l2s=(1e-2,), steps=40, max_rounds=1
+        ),
+    )
+    monkeypatch.setitem(presets.PRESETS, "default", quickly)
+    recommender = ElasticRecommender(
+        device="cpu", n_blocks=2, block_size=8, epochs=2, batch_size=512, negatives=32
+    )
+    with pytest.raises(InputError, match="not fitted"):
+        recommender.customize("20KB", tmp_path / "b.elastic")
+    recommender.fit(planted)
+    made = recommender.customize("20KB", tmp_path / "b.elastic", ids="none")
+    assert len(made.content) <= 20_000
+    assert made.found.estimate > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +22,7 @@ from elasticrec.space.budget import Budget
 
 if TYPE_CHECKING:
     from elasticrec.data.ids import Ids
+    from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
     from elasticrec.search.config import SearchConfig
     from elasticrec.search.problem import Found, Quality
 
@@ -146,6 +147,36 @@ class Customizer:
             "estimate": round(found.estimate, 6),
             "budget": budget.n_bytes,
         }
+
+
+def make_ready(
+    folder: ModelFolder,
+    samples: SamplesConfig,
+    fitting: EstimatorConfig,
+    *,
+    device: str = "auto",
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Give a trained model's folder codes and an estimator, unless it has those of this model.
+
+    Args:
+        samples, fitting: settings of an estimator that is made here.
+        tell: called with what begins now, which may take minutes.
+    """
+    from elasticrec.storing import is_stored, store
+
+    if not is_stored(folder):
+        store(folder, device=device, tell=lambda part: tell(f"making the {part}"))
+    try:
+        known = Searcher(folder).accounting_name == "file"
+    except InputError:  # there is none, or one of another model
+        known = False
+    if not known:
+        from elasticrec.estimator.building import LEDGER, build_estimator
+
+        tell("measuring compositions")
+        (folder.root / LEDGER).unlink(missing_ok=True)
+        build_estimator(folder, samples, fitting, accounting="file", workers=2, device=device)
 
 
 def _numbered(ids: Ids, wanted: Iterable[int | str]) -> np.ndarray:

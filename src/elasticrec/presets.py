@@ -66,7 +66,8 @@ PRESETS = {
             patience=3,
         ),
         # What a search gains on the paper's 1,000 users does not last on others.
-        samples=SamplesConfig(n_users=5_000),
+        samples=SamplesConfig(n_samples=6_000, n_users=5_000, metric="recall@50"),
+        estimator=EstimatorConfig(smooth=6, widths=(32,), learning_rates=(0.01,), l2s=(1e-3, 1e-2)),
     ),
     "demo": Preset(
         # The default cut short: about a minute of training on two cores for the embedded sample.

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import numpy as np
 
@@ -20,13 +23,15 @@ from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.model import Id, Model, Recommendation
 from elasticrec.presets import preset as preset_named
+from elasticrec.space.budget import Budget
 
 if TYPE_CHECKING:
+    from elasticrec.customizing import Customized, IdChoice
     from elasticrec.evaluation.questions import Part
 
 
 class ElasticRecommender:
-    """A recommender for notebooks: `fit`, `evaluate`, `recommend`, `save`, `load`.
+    """A recommender for notebooks: `fit`, `evaluate`, `recommend`, `customize`, `save`, `load`.
 
     Args:
         preset: the settings to start from: `default`, `paper-amazon-book` or `paper-yelp`.
@@ -49,6 +54,7 @@ class ElasticRecommender:
         self.config = replace(config, seed=seed, **settings)
         self.space = chosen.space
         self._model: Model | None = None
+        self._folder: Path | None = None
 
     def __repr__(self) -> str:
         if self._model is None:
@@ -92,6 +98,7 @@ class ElasticRecommender:
         groups = min(self.space.n_groups, split.n_items)
         space = replace(self.space, n_groups=groups, seed=self.config.seed)
         self._model = finish(split, trained, self.config, space)
+        self._folder = None
         return self
 
     def evaluate(
@@ -131,15 +138,59 @@ class ElasticRecommender:
         """The k items whose vectors point most nearly the same way; scores are cosines."""
         return self.model.similar(item, k)
 
+    def customize(
+        self,
+        budget: str | int,
+        path: Path | str,
+        *,
+        ids: IdChoice = "original",
+        with_map: bool = False,
+        without: Iterable[Id] = (),
+        seed: int = 0,
+    ) -> Customized:
+        """The best bundle that fits a budget, after it was written to a file.
+
+        The first call codes the model and fits the estimator that searches budgets, which takes
+        minutes; later ones take a moment. A recommender that was loaded or saved keeps both in its
+        folder.
+
+        Args:
+            budget: `5MB`, `512KB`, or bytes.
+            path: the file to write, such as `watch.elastic`.
+            ids: whether the bundle holds the data's own ids, or speaks of items by number.
+            with_map: whether it holds the map that turns a history into a vector.
+            without: ids of items that it shall never list.
+            seed: fixes the search.
+        """
+        from elasticrec.blocks.folder import ModelFolder
+        from elasticrec.customizing import Customizer, make_ready
+        from elasticrec.data.files import check_writable
+
+        asked = Budget.parse(budget) if isinstance(budget, str) else Budget(budget)
+        check_writable(path)
+        if self._folder is None:
+            own = mkdtemp(prefix="elasticrec-")
+            finalize(self, rmtree, own, ignore_errors=True)  # goes with the recommender
+            self.save(Path(own) / "model")
+        assert self._folder is not None
+        folder, chosen = ModelFolder.open(self._folder), preset_named(self.preset)
+        make_ready(folder, chosen.samples, chosen.estimator, device=self.device)
+        customizer = Customizer(folder, ids=ids, with_map=with_map, without=without)
+        (made,) = customizer.customize([asked], chosen.search, seed=seed)
+        made.write(path)
+        return made
+
     def save(self, folder: Path | str) -> None:
         """Write a model folder, which `load` and every command read."""
         self.model.save(folder)
+        self._folder = Path(folder)
 
     @classmethod
     def load(cls, folder: Path | str, *, device: str = "auto") -> ElasticRecommender:
         """The recommender in a model folder that `save` or `elasticrec train` wrote."""
         recommender = cls(device=device)
         recommender._model = Model.load(folder)
+        recommender._folder = Path(folder)
         return recommender
 
 

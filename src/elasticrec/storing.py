@@ -179,13 +179,9 @@ def _neighbours(folder: ModelFolder, config: StoringConfig, device: str) -> Neig
 
 def make_neighbours(source: str, train: Pairs) -> Neighbours:
     """The neighbours of one source."""
-    from elasticrec.coding import neighbours
+    from elasticrec.coding.neighbours import cooccurrence_neighbours, linear_neighbours
 
-    makers = {
-        "cooccurrence": neighbours.cooccurrence_neighbours,
-        "linear": neighbours.linear_neighbours,
-    }
-    return makers[source](train)
+    return linear_neighbours(train) if source == "linear" else cooccurrence_neighbours(train)
 
 
 def _mixing(folder: ModelFolder, config: StoringConfig, device: str) -> Mixing:
