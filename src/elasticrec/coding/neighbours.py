@@ -79,7 +79,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class CooccurrenceConfig:
-    """How co-occurrence becomes weights: Σ_u |u|^-user / (|i|^target · |j|^voter), j voting for i."""
+    """The weight of voter j for target i: Σ_u |u|^-user / (|i|^target · |j|^voter)."""
 
     user_power: float = 0.25
     """How little a person with many items says about any two of them."""
