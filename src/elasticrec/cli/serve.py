@@ -42,7 +42,7 @@ def serve(
         Path | None,
         typer.Option(help="The file with the keys of tokens; else $ELASTICREC_TOKEN_KEYS."),
     ] = None,
-    rounds: Annotated[int, typer.Option(help="Rounds of a search.")] = 50,
+    rounds: Annotated[int, typer.Option(help="Rounds of a search.")] = 25,
     plan_ahead: Annotated[
         bool, typer.Option(help="Search steps that nobody asked for yet when idle.")
     ] = True,

@@ -44,7 +44,7 @@ class ServeConfig:
     """Whether bundles hold original ids, or speak of items by number."""
     map: bool = False
     """Whether bundles hold the map from a history to a person's vector."""
-    rounds: int = 50
+    rounds: int = 25
     """Rounds of a search."""
     children: int = 10
     """Candidates bred in each round."""

@@ -24,7 +24,7 @@ REQUEST_ID = "elasticrec.request_id"
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PRIVATE = re.compile(r"/v1/models/[^/]*/users(/|$)")
 QUIET = ("/healthz", "/readyz", "/metrics")
-"""Routes that are asked all the time; their lines are for debugging."""
+"""Asked all the time: their lines are for debugging, and a busy service answers them too."""
 CORS = {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "ETag, Content-Range, Accept-Ranges, X-Request-Id",
@@ -94,7 +94,7 @@ class Gate:
         if too_long or "transfer-encoding" in headers:
             detail = f"a request has a body of {self._config.body_bytes} bytes at most"
             raise Problem("body-too-large", detail, headers={"connection": "close"})
-        if self._in_flight > self._config.requests:
+        if self._in_flight > self._config.requests and scope["path"] not in QUIET:
             again = {"retry-after": str(self._config.retry_seconds)}
             raise Problem("busy", f"{self._in_flight} requests are being answered", headers=again)
 
