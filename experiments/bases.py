@@ -106,7 +106,10 @@ def speed(dataset: str = "goodbooks", share: float = 0.97) -> None:
     print(f"best validation {best:.4f}; {share:.0%} of it is {share * best:.4f}")
     for line in found:
         reached = [look for look in line["looks"] if look["value"] >= share * best]
-        when = f"{reached[0]['seconds']:.0f} s" if reached else "never"
+        when = "never"
+        if reached:
+            cpu = reached[0].get("cpu_seconds", float("nan"))
+            when = f"{reached[0]['seconds']:.0f} s, {cpu:.0f} CPU seconds"
         print(
             f"{line['method']}, {line['label']}, seed {line['seed']}: {when} on {line['machine']}"
         )

@@ -65,6 +65,10 @@ def test_resumed_training_is_bit_equal(tmp_path, two_tastes, base):
         np.testing.assert_array_equal(parts.table.fold_map, whole.table.fold_map)
     values = [look["value"] for look in whole.progress.looks]
     assert [look["value"] for look in parts.progress.looks] == values
+    for name in ("seconds", "cpu_seconds"):  # they go on counting, too
+        passed = [look[name] for look in parts.progress.looks]
+        assert passed == sorted(passed)
+        assert getattr(parts.progress, name) >= passed[-1] > 0
 
 
 def test_equal_seeds_give_equal_tables_and_other_seeds_others(two_tastes):

@@ -33,10 +33,12 @@ class Progress:
     """Whether early stopping has ended the training."""
     seconds: float = 0.0
     """Time spent, earlier runs included."""
+    cpu_seconds: float = 0.0
+    """Time that all cores worked on it, earlier runs included."""
     gain: float = 0.0
     """Exponent of the popularity gain, chosen at the end."""
     looks: list[dict[str, float]] = field(default_factory=list)
-    """One entry per look at validation: epoch, loss, value, seconds."""
+    """One entry per look at validation: epoch, loss, value, seconds, CPU seconds."""
 
 
 def save_checkpoint(

@@ -82,6 +82,7 @@ def train(
         checkpoint_seconds: least time between two checkpoints.
         cooccurrence: the lists of the co-occurrence term, if they are counted already.
     """
+    began, began_cpu = time.monotonic(), time.process_time()
     where = torch.device(pick_device(device))
     generator = torch.Generator(device=where).manual_seed(config.seed)
     if config.cooccurrence and cooccurrence is None:
@@ -91,14 +92,19 @@ def train(
     if checkpoint and resume and checkpoint.exists():
         run.restore(*load_checkpoint(checkpoint, config, fingerprint))
         log.info("resumed at epoch %d, step %d", run.progress.epoch, run.progress.step)
-    started, saved = time.monotonic() - run.progress.seconds, time.monotonic()
+    progress, sampler = run.progress, run.sampler
+    saved = time.monotonic()
+    before, before_cpu = progress.seconds, progress.cpu_seconds
 
     def save() -> None:
+        note_time()
         if checkpoint:
-            run.progress.seconds = time.monotonic() - started
-            save_checkpoint(checkpoint, run.tensors(), run.progress, config, fingerprint)
+            save_checkpoint(checkpoint, run.tensors(), progress, config, fingerprint)
 
-    progress, sampler = run.progress, run.sampler
+    def note_time() -> None:
+        progress.seconds = before + time.monotonic() - began
+        progress.cpu_seconds = before_cpu + time.process_time() - began_cpu
+
     total = config.epochs * sampler.n_batches
     torch.set_float32_matmul_precision("high")  # tensor cores on a GPU; nothing changes on a CPU
     while progress.epoch < config.epochs and not progress.stopped:
@@ -114,11 +120,11 @@ def train(
                 raise InterruptedTraining
         progress.epoch, progress.step = progress.epoch + 1, 0
         if progress.epoch % config.evaluate_every == 0 or progress.epoch == config.epochs:
-            run.look(time.monotonic() - started)
+            note_time()
+            run.look()
         if time.monotonic() - saved > checkpoint_seconds:
             save()
             saved = time.monotonic()
     torch.set_float32_matmul_precision("highest")
-    progress.seconds = time.monotonic() - started
     save()
     return Trained(run.best_table(), cooccurrence, progress)

@@ -111,7 +111,7 @@ class Run:
             self._mean_loss = float(self.loss_sum) / self.loss_count
         return self._mean_loss
 
-    def look(self, seconds: float) -> None:
+    def look(self) -> None:
         """Validate; keep the best tables; decide whether to stop early."""
         progress, config = self.progress, self.config
         loss = float(self.loss_sum) / max(self.loss_count, 1)
@@ -122,7 +122,13 @@ class Run:
             )
         value = self.validation.value(self.base)
         progress.looks.append(
-            {"epoch": progress.epoch, "loss": loss, "value": value, "seconds": round(seconds, 2)}
+            {
+                "epoch": progress.epoch,
+                "loss": loss,
+                "value": value,
+                "seconds": round(progress.seconds, 2),
+                "cpu_seconds": round(progress.cpu_seconds, 2),
+            }
         )
         log.info("epoch %d: loss %.4f, %s %.4f", progress.epoch, loss, config.metric, value)
         self.loss_sum.zero_()
