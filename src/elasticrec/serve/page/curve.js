@@ -4,7 +4,7 @@ import { bytesText } from './words.js';
 
 /** @typedef {import('./service.js').Point} Point */
 
-const WIDTH = 400, HEIGHT = 210, LEFT = 40, RIGHT = 12, TOP = 12, BOTTOM = 28;
+const WIDTH = 400, HEIGHT = 210, LEFT = 44, RIGHT = 12, TOP = 12, BOTTOM = 30;
 
 /** @typedef {Record<string, string | number>} Attributes */
 

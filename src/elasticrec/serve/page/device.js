@@ -31,8 +31,9 @@ export class Device {
     if (about.sha256 === this.about?.sha256) return { how: 'held', bytes: 0 };
     const got = await this.#kept(about) ?? await this.#patched(about, watch)
       ?? await this.#whole(about, watch);
-    if (watch.signal?.aborted) throw new DOMException('a newer size was asked for', 'AbortError');
-    [this.bundle, this.about, this.#file] = [await opened(got.file, about), about, got.file];
+    const bundle = await opened(got.file, about);
+    watch.signal?.throwIfAborted();
+    [this.bundle, this.about, this.#file] = [bundle, about, got.file];
     await this.#service.keep(about.url, got.file);
     return { how: got.how, bytes: got.bytes };
   }

@@ -87,8 +87,10 @@ async function get(point) {
     drawComposition(at('composition'), about.composition);
     say('composition-words', compositionWords(about.composition));
     showPoint({ ...point, file_bytes: about.file_bytes, estimate: about.estimate });
-    const before = device.about, move = await device.moveTo(about, watch);
-    if (before?.catalogue.sha256 !== about.catalogue.sha256) await readTitles();
+    const isNew = about.catalogue.sha256 !== device.about?.catalogue.sha256;
+    const catalogue = isNew ? await service.catalogue(about.catalogue) : undefined;
+    const move = await device.moveTo(about, watch);
+    if (catalogue) await readTitles(catalogue);
     rememberSize(served, point);
     showMove(move);
     rank();
@@ -112,11 +114,10 @@ async function redraw(served) {
   curve.mark(chosen());
 }
 
-async function readTitles() {
-  const { about } = device;
-  if (!about) return;
-  const file = await service.catalogue(about.catalogue);
-  titles = new Titles(await device.catalogue(file));
+/** @param {ArrayBuffer} catalogue of the bundle that is held */
+async function readTitles(catalogue) {
+  titles = undefined; // those of another model would name other items
+  titles = new Titles(await device.catalogue(catalogue));
   listed = new Set();
   search.disabled = false;
 }
@@ -190,7 +191,7 @@ async function show(next) {
   slider.value = `${startingSize(next, points)}`;
   slider.disabled = false;
   say('metric', `estimated ${next.metric}`);
-  say('meaning', metricWords(next.metric));
+  say('meaning', metricWords(next.metric, next.person));
   say('least', bytesText(points[0].budget_bytes));
   say('most', bytesText(points[points.length - 1].budget_bytes));
   at('credit').toggleAttribute('hidden', !next.name.startsWith('goodbooks'));

@@ -8,6 +8,7 @@
  * @property {number} full_bytes
  * @property {number[]} steps
  * @property {string} metric
+ * @property {string} person
  * @property {{sha256: string, url: string}} catalogue
  * @property {string} curve
  * @property {string} bundles
@@ -135,7 +136,6 @@ export class Service {
 
   /** The server's answer, if it is a good one. @param {string} url @param {RequestInit} how */
   async #asked(url, how) {
-    if (!navigator.onLine) throw new Away();
     this.expect();
     const response = await fetch(url, { ...how, cache: 'no-cache' }).catch((error) => {
       throw how.signal?.aborted ? error : new Away();

@@ -30,7 +30,6 @@ worker.addEventListener('fetch', (/** @type {any} */ event) => {
  * @param {Request} request @param {string} url */
 async function answer(request, url) {
   const cache = await caches.open(KEPT), kept = await cache.match(url);
-  if (kept && !navigator.onLine) return kept;
   const fresh = fetch(request).then(async (response) => {
     if (response.ok) await cache.put(url, response.clone());
     return response;

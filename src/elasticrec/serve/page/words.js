@@ -23,12 +23,16 @@ export function countText(n, noun, several = `${noun}s`) {
   return `${n.toLocaleString('en')} ${n === 1 ? noun : several}`;
 }
 
-/** What a metric such as `recall@50` says. @param {string} metric */
-export function metricWords(metric) {
-  const [kind, k] = metric.split('@');
-  return {
+/**
+ * What a metric such as `recall@50` says, and of whom.
+ * @param {string} metric @param {string} person
+ */
+export function metricWords(metric, person) {
+  const [kind, k] = metric.split('@'), whom = person === 'history' ? ''
+    : ' Estimated for people of whom the server sends a vector; this page goes by likes alone.';
+  return ({
     recall: `${metric}: how much of what people took next is among the first ${k} of their lists.`,
     hit: `${metric}: how often the first ${k} of a list hold something that its person took next.`,
     ndcg: `${metric}: how high in the first ${k} of their lists is what people took next.`,
-  }[kind] ?? '';
+  }[kind] ?? '') + whom;
 }
