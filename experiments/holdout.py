@@ -59,13 +59,12 @@ def make(
         lines = [line[np.argsort(late[line], kind="stable")] for line in lines]
     held = [max(1, round(len(line) / SHARE)) if len(line) > 1 else 0 for line in lines]
     whole = [len(line) - n for line, n in zip(lines, held, strict=True)]
-    parts = {
-        "train": [line[:n] for line, n in zip(lines, whole, strict=True)],
-        "validation": [line[n:] for line, n in zip(lines, whole, strict=True)],
-        "test": [line[:0] for line in lines],
-    }
+    first = [line[:n] for line, n in zip(lines, whole, strict=True)]
+    last = [line[n:] for line, n in zip(lines, whole, strict=True)]
+    nothing = [line[:0] for line in lines]
+    train, validation, test = (_pairs(rows, split.n_items) for rows in (first, last, nothing))
     out.parent.mkdir(parents=True, exist_ok=True)
-    replace(split, **{name: _pairs(rows, split.n_items) for name, rows in parts.items()}).save(out)
+    replace(split, train=train, validation=validation, test=test).save(out)
     print(f"wrote {out}: {sum(whole):,} train and {sum(held):,} validation pairs")
 
 
