@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Tests at the same time, each on one core.
+JOBS   ?= 2
 
 BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchmarks/*.py))))
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
@@ -49,7 +51,7 @@ demo: $(READY)       ## tell the whole story on the embedded goodbooks sample; F
 
 test: $(READY) node chromium  ## run the tests: fast, offline
 	@echo "==> tests (fast, offline)"
-	@$(BIN)/python -m pytest -q
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
 
 test-slow: $(READY)  ## run the tests that take minutes, a GPU or data from elsewhere
 	@echo "==> slow tests; those without their GPU or data are skipped"
