@@ -83,10 +83,9 @@ PRESETS = {
             patience=0,
             validation_users=3000,
         ),
-        # Few compositions on many users: what a search gains on 1,000 does not last on others.
-        samples=SamplesConfig(n_samples=2_000, n_users=6_000, metric="recall@50"),
+        samples=SamplesConfig(n_samples=2_000, n_users=1_500, metric="recall@50"),
         estimator=EstimatorConfig(
-            widths=(32,), learning_rates=(0.01,), l2s=(1e-4,), steps=800, max_rounds=2
+            smooth=6, widths=(32,), learning_rates=(0.01,), l2s=(1e-2,), steps=600, max_rounds=2
         ),
         search=SearchConfig(rounds=250, children=10, refine=10),
     ),

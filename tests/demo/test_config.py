@@ -19,6 +19,15 @@ def test_the_sample_gets_round_budgets():
     assert [str(budget) for budget in found] == ["600 KB", "1 MB", "2 MB"]
 
 
+def test_bundles_are_spread_from_some_bytes_per_item_on(planted):
+    files = DemoConfig().budgets_of(planted)
+    vectors = DemoConfig(preset="paper-amazon-book")
+    assert DemoConfig().packs
+    assert not vectors.packs
+    assert [str(budget) for budget in files] == ["20 KB", "30 KB"]
+    assert [str(budget) for budget in vectors.budgets_of(planted)] == ["10 KB", "30 KB", "50 KB"]
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 10**6), st.integers(1, 16))
 def test_spread_budgets_ascend_and_hold_some_model(n_items, n_blocks):
@@ -34,8 +43,10 @@ def test_budgets_ascend_without_repeats_and_too_small_ones_are_refused(planted):
     budgets = tuple(Budget(n) for n in (90_000, 50_000, 90_000))
     found = DemoConfig(budgets=budgets).budgets_of(planted)
     assert [budget.n_bytes for budget in found] == [50_000, 90_000]
-    with pytest.raises(InputError, match=r"the smallest possible is 6\.912 KB"):
+    with pytest.raises(InputError, match=r"the smallest possible is \d+\.\d+ KB"):
         DemoConfig(budgets=(Budget(100),)).budgets_of(planted)
+    with pytest.raises(InputError, match=r"the smallest possible is 6\.912 KB"):
+        DemoConfig(budgets=(Budget(100),), preset="paper-yelp").budgets_of(planted)
 
 
 def test_a_seed_reaches_every_stage():

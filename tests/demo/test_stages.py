@@ -3,19 +3,26 @@
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pytest
+import torch
 
+from elasticrec.customizing import Customizer
 from elasticrec.data.errors import InputError
 from elasticrec.demo.config import DemoConfig
 from elasticrec.demo.folder import DemoFolder
-from elasticrec.demo.stages import estimated, prepared, trained
+from elasticrec.demo.stages import estimated, prepared, stage_stored, stored, trained
 from elasticrec.demo.versions import Versions
 from elasticrec.estimator.building import LEDGER
 from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.evaluation.device_path import device_scores
+from elasticrec.evaluation.questions import questions
+from elasticrec.evaluation.toplist import top_list
 from elasticrec.model import Model
 from elasticrec.presets import PRESETS, Preset
+from elasticrec.search.config import SearchConfig
 from elasticrec.search.searcher import Searcher
-from elasticrec.space.composition import Composition
+from elasticrec.space.budget import Budget
 from elasticrec.space.regroup import SpaceConfig
 from elasticrec.training.config import TrainConfig
 
@@ -122,6 +129,7 @@ def test_a_model_whose_file_was_damaged_is_trained_again(place, config, part, co
 
 def test_measurements_are_taken_up_unless_they_are_of_other_things(place, config, monkeypatch):
     folder = trained(place, prepared(place, config), config, Listener())
+    stored(folder, config, Listener())
     estimator = estimated(folder, config, Listener())
     again = Listener()
     assert estimated(folder, config, again).fingerprint() == estimator.fingerprint()
@@ -132,22 +140,33 @@ def test_measurements_are_taken_up_unless_they_are_of_other_things(place, config
     assert (more.counts[0], sum(more.counts)) == (40, 60)  # the first 40 were there
     retuned(monkeypatch, samples={"metric": "recall@10"})
     other = Listener()
+    stored(folder, config, Listener())  # mixing weights go by the metric, too
     assert estimated(folder, config, other).about["metric"] == "recall@10"
     assert (other.counts[0], sum(other.counts)) == (0, 40)
     assert len((folder.root / LEDGER).read_text().splitlines()) == 41
 
 
-def test_a_full_version_is_the_model_itself(place, config):
+def test_items_are_coded_once(place, config):
     folder = trained(place, prepared(place, config), config, Listener())
+    first, again = Listener(), Listener()
+    assert stored(folder, config, first)
+    assert not stored(folder, config, again)
+    assert first.counts == [1] * 4
+    assert "taken as it is" in again.said[-1]
+    assert stage_stored(folder).about == "32 bytes of bit planes and 16 neighbours of 200 items"
+
+
+def test_the_whole_version_is_the_model_itself(place, config):
+    folder = trained(place, prepared(place, config), config, Listener())
+    stored(folder, config, Listener())
     estimated(folder, config, Listener())
     model, searcher = Model.load(folder.root), Searcher(folder)
     versions = Versions(model, searcher, ["recall@20"])
-    whole = Composition.full(5, 4)
-    versions.evaluate(whole, "cpu")
-    way = versions.measured("full", whole)
+    versions.evaluate(None, "cpu")
+    way = versions.measured("full", None)
     assert (way.n_bytes, way.n_blocks) == (4 * 32 * 201, 20)
-    person = versions.first_telling(whole, 10)
-    listed = versions.listed(whole, person, 10)
+    person = versions.first_telling(10)
+    listed = versions.listed(None, person, 10)
     hidden = {str(i) for i in model.split.item_ids.take(model.split.test.of(person)).values}
     assert [each.wanted for each in listed] == [each.title in hidden for each in listed]
     known = versions.person(person, named=False).known
@@ -157,6 +176,38 @@ def test_a_full_version_is_the_model_itself(place, config):
         len(part.of(person))
         for part in (model.split.train, model.split.validation, model.split.test)
     )
+
+
+def test_a_device_lists_what_the_evaluation_ranks_first(place, config, tmp_path):
+    folder = trained(place, prepared(place, config), config, Listener())
+    stored(folder, config, Listener())
+    estimated(folder, config, Listener())
+    customizer = Customizer(folder, ids="original")
+    budget = Budget(9_000)
+    (made,) = customizer.customize([budget], SearchConfig(rounds=5))
+    versions = Versions(Model.load(folder.root), customizer.searcher, ["recall@20"])
+    vector = tmp_path / "person.vector"
+    vector.write_bytes(versions.vector_file(3))
+    bundle = made.write(tmp_path / "b.elastic")
+    listed = versions.listed_on_device(bundle, vector, 3, 12)
+    asked = questions(folder.split(), "test", np.array([3]))
+    scores = device_scores(versions.coded, made.found.composition, asked)
+    whole = np.concatenate(
+        [
+            write(scores, g, made.found.composition.depths[g], made.found.composition.neighbours[g])
+            for g in range(5)
+        ]
+    )
+    ranked = top_list(whole, 12, asked.seen.items)
+    ids = folder.split().item_ids.take(ranked).values.tolist()
+    assert [each.title for each in listed] == [str(each) for each in ids]
+
+
+def write(scores, group, depths, neighbours):
+    """(|V_g|,) scores of the first person."""
+    out = torch.empty((1, int(np.diff(scores.bounds)[group])))
+    scores.write(out, group, depths, int(neighbours), 0, 1)
+    return out[0].numpy()
 
 
 def test_only_a_demos_own_folder_is_ever_cleared(tmp_path):

@@ -43,9 +43,9 @@ def demo(
     """Tell the whole story on a sample of readers and books, and write a report of it.
 
     Trains one model, fits it to three sizes without training again, compares each with the
-    controls and the full model, and recommends books to one reader at every size. What an earlier
-    run left in the folder is taken up where its settings are the same; so is a run that was cut
-    off by Ctrl-C.
+    controls and the full model, and writes a bundle for each, from which the device runtime
+    recommends books to one reader. What an earlier run left in the folder is taken up where its
+    settings are the same; so is a run that was cut off by Ctrl-C.
 
     \b
     Example:
@@ -141,12 +141,12 @@ def _print_files(console: Console, place: DemoFolder, seconds: float) -> None:
     """Print where everything is, and what to do with it."""
     console.print(f"\nDone in {seconds:.0f} s. The report: {place.report}", highlight=False)
     for path, about in (
-        (place.model, "the model; try `elasticrec search`, `recommend` or `inspect` on it"),
-        (
-            place.compositions,
-            "what each group keeps, one file per budget; try `elasticrec inspect`",
-        ),
+        (place.bundles, "one file per budget, all that a device needs; try `elasticrec inspect`"),
+        (place.model, "the model; try `elasticrec customize`, `curve` or `recommend` on it"),
+        (place.compositions, "what each group keeps, one file per budget"),
         (place.split, "the prepared data; try `elasticrec train` with other settings"),
         (place.story, "every number above"),
     ):
+        if not path.exists():
+            continue  # the paper's setting has no bundles
         console.print(f"  {path}: {about}", highlight=False, soft_wrap=True)

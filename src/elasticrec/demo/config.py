@@ -6,12 +6,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from elasticrec.bundle.ids import id_section, storable
+from elasticrec.coding.neighbours import SLOTS
+from elasticrec.coding.signs import BLOCK
 from elasticrec.data.errors import InputError
 from elasticrec.data.split import Split
 from elasticrec.presets import Preset, preset
 from elasticrec.space.budget import Budget, PaperAccounting
+from elasticrec.space.composition import DEEPEST, Menu
+from elasticrec.space.file_bytes import FileAccounting
 from elasticrec.space.groups import even_sizes
 from elasticrec.space.ladder import Ladder
+
+LEAST_PER_ITEM = 4
+"""Bytes per item from which budgets of bundles are spread."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +60,28 @@ class DemoConfig:
             estimator=replace(chosen.estimator, seed=self.seed),
         )
 
+    @property
+    def packs(self) -> bool:
+        """Whether the demo ends with bundles: not in the paper's setting, which has none."""
+        train, space = self.settings.train, self.settings.space
+        return train.score == "aligned" and train.block_size == BLOCK and not space.free
+
     def budgets_of(self, split: Split) -> tuple[Budget, ...]:
         """The budgets, ascending; one in which no model of this split fits is refused."""
         chosen = self.settings
         N, d = chosen.train.n_blocks, chosen.train.block_size
         sizes = even_sizes(split.n_items, chosen.space.n_groups)
-        ladder = Ladder.of_counts(N, PaperAccounting(sizes, N, d))
+        if self.packs:
+            ends = Menu(np.outer((0, DEEPEST), np.ones(N, dtype=np.uint8)), np.array([0, SLOTS]))
+            ids = len(id_section(storable(split.item_ids)))
+            vector = chosen.train.base != "history"
+            ladder = Ladder.of(ends, FileAccounting(sizes, N, id_bytes=ids, vector=vector))
+        else:
+            ladder = Ladder.of_counts(N, PaperAccounting(sizes, N, d))
         for budget in self.budgets:
             ladder.allowance(budget)
-        return tuple(sorted(set(self.budgets))) or spread_budgets(ladder)
+        least = LEAST_PER_ITEM * split.n_items if self.packs else 0
+        return tuple(sorted(set(self.budgets))) or spread_budgets(ladder, least=least)
 
     def person_of(self, split: Split) -> int | None:
         """The number of the user to recommend to, None where none is named; refused if unknown."""
@@ -73,9 +94,13 @@ class DemoConfig:
         return number
 
 
-def spread_budgets(ladder: Ladder, n: int = 3) -> tuple[Budget, ...]:
-    """Budgets in equal ratios between the smallest possible and the full size, in round numbers."""
-    low, high = ladder.smallest_bytes, ladder.full_bytes
+def spread_budgets(ladder: Ladder, n: int = 3, *, least: int = 0) -> tuple[Budget, ...]:
+    """Budgets in equal ratios between the smallest possible and the full size, in round numbers.
+
+    Args:
+        least: bytes above the smallest possible size from which they are spread.
+    """
+    low, high = ladder.smallest_bytes + least, ladder.full_bytes
     exact = np.geomspace(low, high, n + 2)[1:-1]
     rounded = {size for size in (_round(value) for value in exact) if low <= size < high}
     return tuple(Budget(size) for size in sorted(rounded)) or (Budget(high),)

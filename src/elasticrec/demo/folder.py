@@ -12,13 +12,14 @@ MARK = ".elasticrec-demo"
 
 
 class DemoFolder:
-    """A folder with the split, the model, the compositions, the story and the report."""
+    """A folder with the split, the model, compositions, bundles, the story and the report."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.split = root / "split.npz"
         self.model = root / "model"
         self.compositions = root / "compositions"
+        self.bundles = root / "bundles"
         self.story = root / "story.json"
         self.report = root / "report.html"
 
@@ -39,7 +40,7 @@ class DemoFolder:
 
     def clear(self) -> None:
         """Remove all that a demo makes, and nothing else."""
-        for folder in (self.model, self.compositions):
+        for folder in (self.model, self.compositions, self.bundles):
             if folder.exists():
                 shutil.rmtree(folder)
         for file in (self.split, self.story, self.report):

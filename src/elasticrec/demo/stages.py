@@ -16,12 +16,15 @@ from elasticrec.estimator.building import LEDGER, build_estimator
 from elasticrec.estimator.model import Estimator
 from elasticrec.report.story import Stage
 from elasticrec.space.regroup import load_groups
+from elasticrec.storing import PARTS, StoringConfig, store
 
 if TYPE_CHECKING:
     from elasticrec.demo.config import DemoConfig
     from elasticrec.demo.folder import DemoFolder
     from elasticrec.demo.narrator import Narrator
 
+USERS = 1_000
+"""Validation users on whom mixing weights are fitted."""
 WORKERS = 2
 """Threads that prepare the measuring of compositions."""
 
@@ -114,22 +117,39 @@ def _resumable(checkpoint: Path, split: Split, config: DemoConfig) -> bool:
     return True
 
 
+def stored(folder: ModelFolder, config: DemoConfig, narrator: Narrator) -> bool:
+    """Whether anything was made: the folder's items are coded then."""
+    samples = config.settings.samples
+    settings = StoringConfig(n_users=USERS, metric=samples.metric, seed=config.seed)
+    started = time.perf_counter()
+    with narrator.counting("parts made") as progress:
+        made = store(folder, settings, device=config.device, tell=lambda _: progress(1, len(PARTS)))
+    if made:
+        folder.describe(store_seconds=round(time.perf_counter() - started, 1))
+    else:
+        narrator.say("found beside the model, with the same settings: taken as it is")
+    return made
+
+
 def estimated(folder: ModelFolder, config: DemoConfig, narrator: Narrator) -> Estimator:
     """The estimator of the folder's model, made with these settings."""
     samples, fitting = config.settings.samples, config.settings.estimator
+    accounting = "file" if config.packs else "paper"
     found = _found_estimator(folder, config)
     if found is not None:
         narrator.say("found beside the model, with the same settings: taken as it is")
         return found
-    measured = _plain(samples) | {"n_samples": None}  # draws of a shorter run are taken up, too
+    # Draws of a shorter run are taken up, too.
+    measured = _plain(samples) | {"n_samples": None, "model": folder.model_id}
     if folder.about.get("measured") != measured:
         (folder.root / LEDGER).unlink(missing_ok=True)
         folder.describe(measured=measured)
     started = time.perf_counter()
     with narrator.counting("compositions measured") as progress:
         built = build_estimator(
-            folder, samples, fitting, workers=WORKERS, device=config.device, progress=progress
-        )
+            folder, samples, fitting,
+            accounting=accounting, workers=WORKERS, device=config.device, progress=progress,
+        )  # fmt: skip
     folder.describe(estimate_seconds=round(time.perf_counter() - started, 1))
     return built.estimator
 
@@ -143,6 +163,7 @@ def _found_estimator(folder: ModelFolder, config: DemoConfig) -> Estimator | Non
         return None
     about = _plain_dict(dict(estimator.about))
     wanted = _plain(config.settings.samples) | {"config": _plain(config.settings.estimator)}
+    wanted["accounting"] = "file" if config.packs else "paper"
     same = all(about.get(name) == value for name, value in wanted.items())
     return estimator if same else None
 
@@ -160,6 +181,14 @@ def stage_trained(folder: ModelFolder) -> Stage:
     ((metric, value),) = about["validation"].items()
     what = f"{table.base}, {table.n_blocks} blocks of {table.block_size}, {about['epochs']} epochs"
     return Stage("train", f"{what}: validation {metric} {value:.4f}", about["seconds"])
+
+
+def stage_stored(folder: ModelFolder) -> Stage:
+    """What coding did."""
+    table = folder.table()
+    planes = 8 * table.n_blocks
+    about = f"{planes} bytes of bit planes and 16 neighbours of {table.n_items:,} items"
+    return Stage("code", about, folder.about.get("store_seconds", 0.0))
 
 
 def stage_estimated(folder: ModelFolder, estimator: Estimator) -> Stage:

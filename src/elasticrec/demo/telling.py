@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.customizing import Customizer
 from elasticrec.data.errors import InputError
 from elasticrec.data.interactions import fingerprint
 from elasticrec.demo.stages import (
@@ -16,17 +17,18 @@ from elasticrec.demo.stages import (
     prepared,
     stage_estimated,
     stage_prepared,
+    stage_stored,
     stage_trained,
+    stored,
     trained,
 )
 from elasticrec.demo.versions import Versions
 from elasticrec.model import Model
-from elasticrec.report.story import Agreement, Fit, Stage, Story
+from elasticrec.report.story import Agreement, Fit, Listed, Stage, Story
 from elasticrec.search.answers import ALWAYS, answer_budgets
 from elasticrec.search.measuring import validation_quality
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
-from elasticrec.space.composition import Composition
 
 if TYPE_CHECKING:
     from elasticrec.blocks.folder import ModelFolder
@@ -54,7 +56,15 @@ def tell(place: DemoFolder, config: DemoConfig, narrator: Narrator) -> Story:
     stages.append(stage_trained(folder))
     narrator.say(f"{stages[-1].about}, in {stages[-1].seconds:.0f} s")
 
-    narrator.step("Estimate", "measure many ways to drop blocks; learn to foretell the others")
+    if config.packs:
+        narrator.step(
+            "Code", "turn every item into bit planes, and list the items that vote for it"
+        )
+        stored(folder, config, narrator)
+        stages.append(stage_stored(folder))
+        narrator.say(f"{stages[-1].about}, in {stages[-1].seconds:.0f} s")
+
+    narrator.step("Estimate", "measure many ways to keep less; learn to foretell the others")
     estimator = estimated(folder, config, narrator)
     stages.append(stage_estimated(folder, estimator))
     narrator.say(f"{stages[-1].about}, in {stages[-1].seconds:.0f} s")
@@ -106,24 +116,26 @@ class _Telling:
         stages: list[Stage],
     ) -> None:
         self.place, self.config, self.narrator, self.stages = place, config, narrator, stages
-        self.searcher = searcher = Searcher(folder)
+        self.customizer = Customizer(folder, ids="original") if config.packs else None
+        searcher = Searcher(folder) if self.customizer is None else self.customizer.searcher
+        self.searcher = searcher
         self.model = Model.load(folder.root)
         metrics = dict.fromkeys([searcher.metric, "recall@20", "ndcg@20"])
         self.versions = Versions(self.model, searcher, metrics)
-        self.whole = Composition.full(searcher.groups.n_groups, self.model.table.n_blocks)
 
     def story(self, estimator: Estimator, budgets: tuple[Budget, ...], person: int | None) -> Story:
         """All of it."""
         answers = self._answers(budgets)
         self._measure(answers)
-        self.narrator.step("Recommend", "lists for one person, at every budget")
+        by = "on a device, from each bundle alone" if self.customizer else "at every budget"
+        self.narrator.step("Recommend", f"lists for one person, {by}")
         started = time.perf_counter()
         k, split, groups = self.config.k, self.model.split, self.searcher.groups
         named = person is not None
         if person is None:
-            person = self.versions.first_telling(self.whole, k)
+            person = self.versions.first_telling(k)
         fits = tuple(self._fit(answer, person) for answer in answers)
-        full_listed = self.versions.listed(self.whole, person, k)
+        full_listed = self.versions.listed(None, person, k)
         self._done("recommend", f"{k} items at each of {len(fits)} budgets", started)
         return Story(
             dataset=split.name,
@@ -133,7 +145,7 @@ class _Telling:
             metric=self.searcher.metric,
             group_kind=groups.kind,
             group_sizes=tuple(groups.sizes.tolist()),
-            full=self.versions.measured("full", self.whole),
+            full=self.versions.measured("full", None),
             full_listed=full_listed,
             fits=fits,
             person=self.versions.person(person, named=named),
@@ -147,14 +159,15 @@ class _Telling:
         """What the search and all controls found; the searched compositions are saved."""
         started, searcher = time.perf_counter(), self.searcher
         config, seed = self.config.settings.search, self.config.seed
-        menu = not searcher.space.free  # without one, measuring every step takes too long
+        menu = not searcher.free  # without one, measuring every step takes too long
+        climb = menu and self.customizer is None  # a menu of depths and neighbours has many steps
         with self.narrator.counting("budgets"):
             answers = answer_budgets(
                 searcher,
                 budgets,
                 config,
                 seed=seed,
-                controls=(*ALWAYS, "greedy-measured") if menu else ALWAYS,
+                controls=(*ALWAYS, "greedy-measured") if climb else ALWAYS,
                 evaluate=validation_quality(searcher, many=menu, device=self.config.device),
             )
         self.place.compositions.mkdir(exist_ok=True)
@@ -174,7 +187,7 @@ class _Telling:
         self.narrator.step("Measure", "rank every unseen item for everyone with hidden items")
         started = time.perf_counter()
         found = [each for answer in answers for each in (answer.searched, *answer.controls)]
-        distinct = dict.fromkeys([self.whole, *(each.composition for each in found)])
+        distinct = dict.fromkeys([None, *(each.composition for each in found)])
         with self.narrator.counting("compositions ranked") as progress:
             progress(0, len(distinct))
             for composition in distinct:
@@ -191,8 +204,23 @@ class _Telling:
             str(answer.budget),
             tuple(map(self.versions.measured_way, (answer.searched, *answer.controls))),
             tuple(map(tuple, by_energy)),
-            self.versions.listed(composition, person, self.config.k),
+            self._listed(answer, person),
+            tuple(composition.neighbours.tolist()),
         )
+
+    def _listed(self, answer: Answer, person: int) -> tuple[Listed, ...]:
+        """What a person is recommended: by a device with its bundle, where there are bundles."""
+        k, bundles = self.config.k, self.place.bundles
+        if self.customizer is None:
+            return self.versions.listed(answer.searched.composition, person, k)
+        bundles.mkdir(exist_ok=True)
+        made = self.customizer.packed(answer.budget, answer.searched)
+        path = made.write(bundles / f"{str(answer.budget).replace(' ', '')}.elastic")
+        vector = None
+        if self.searcher.person == "vector+history":
+            vector = bundles / "person.vector"
+            vector.write_bytes(self.versions.vector_file(person))
+        return self.versions.listed_on_device(path, vector, person, k)
 
     def _done(self, name: str, about: str, started: float) -> None:
         """Note a stage that just ended."""

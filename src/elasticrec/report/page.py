@@ -64,7 +64,7 @@ def _heading(story: Story) -> str:
         f"<h1>Trained once, then fitted to {_listing(fit.budget for fit in story.fits)}</h1>"
         f"<p>The {escape(middle.budget)} version keeps {kept:.1%} of the {escape(story.metric)} of "
         f"the full {size_text(full.n_bytes)} model. Nothing was trained again: a search decided "
-        "which blocks of its embedding each group of items keeps.</p></header>"
+        f"{_kept(story)} each group of items keeps.</p></header>"
         f'<ul class="tiles">{tiles}</ul>'
     )
 
@@ -114,8 +114,7 @@ def _compositions(story: Story) -> str:
     return (
         "<section><h2>What each group keeps</h2>"
         f"<p>{n_groups} groups of about {story.group_sizes[-1]:,} items, {escape(kind)}; "
-        f"{n_blocks} blocks per item, those that move scores most on the left. A filled cell is "
-        "shipped, and the number behind a row counts them.</p>"
+        f"{n_blocks} blocks per item, those that move scores most on the left. {_legend(story)}</p>"
         f'<div class="columns maps">{maps}</div></section>'
     )
 
@@ -124,12 +123,35 @@ def _map(story: Story, fit: Fit, popular: bool) -> str:
     """One composition."""
     way = fit.searched
     name = f"Blocks that each group keeps in {fit.budget}"
-    drawn = heat_map(fit.depths, story.group_sizes, name=name, popular_first=popular)
+    counts = fit.neighbours if _has_neighbours(story) else None
+    drawn = heat_map(fit.depths, story.group_sizes, name=name, popular_first=popular, counts=counts)
     return (
         f'<figure class="card"><h3>{escape(fit.budget)}</h3>{drawn}<figcaption>'
         f"{way.n_blocks} of {story.full.n_blocks} blocks, {size_text(way.n_bytes)}."
         "</figcaption></figure>"
     )
+
+
+def _has_neighbours(story: Story) -> bool:
+    """Whether some group carries neighbours."""
+    return any(any(fit.neighbours) for fit in story.fits)
+
+
+def _kept(story: Story) -> str:
+    """What a search chooses, in a few words."""
+    if _has_neighbours(story):
+        return "how many bits of each block, and how many neighbours,"
+    return "which blocks of its embedding"
+
+
+def _legend(story: Story) -> str:
+    """How to read a heat map."""
+    if _has_neighbours(story):
+        return (
+            "The darker a cell, the more bits of each number are shipped; the number behind a row "
+            "is how many neighbours each item carries."
+        )
+    return "A filled cell is shipped, and the number behind a row counts them."
 
 
 def _lists(story: Story) -> str:

@@ -59,6 +59,8 @@ class Fit:
     """(G, N) depths of the searched composition, blocks by falling energy."""
     listed: tuple[Listed, ...]
     """What the searched composition recommends to the person."""
+    neighbours: tuple[int, ...] = ()
+    """(G,) neighbours per item in the searched composition; empty where there are none."""
 
     @property
     def searched(self) -> Measured:
@@ -183,6 +185,7 @@ class Story:
                 tuple(Measured(**way) for way in each["ways"]),
                 tuple(map(tuple, each["depths"])),
                 _all_listed(each["listed"]),
+                tuple(each.get("neighbours", ())),
             )
             for each in content["fits"]
         )
