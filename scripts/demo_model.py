@@ -55,7 +55,8 @@ def make_model(root: Path) -> ModelFolder:
         train_model(folder, split, config, chosen.space)
     store(folder, tell=lambda part: print(f"making the {part}", flush=True))
     print("estimating", flush=True)
-    build_estimator(folder, chosen.samples, chosen.estimator, workers=2)
+    careful = preset("default")  # nobody waits for it: as many measurements as there should be
+    build_estimator(folder, careful.samples, careful.estimator, workers=2)
     return folder
 
 

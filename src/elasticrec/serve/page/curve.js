@@ -2,7 +2,7 @@
 
 import { bytesText } from './words.js';
 
-/** @typedef {import('./service.js').Point} Point */
+/** @typedef {{budget_bytes: number, estimate: number}} Point */
 
 const WIDTH = 400, HEIGHT = 210, LEFT = 44, RIGHT = 12, TOP = 12, BOTTOM = 30;
 

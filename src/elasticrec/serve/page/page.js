@@ -13,7 +13,7 @@ import { Traffic } from './traffic.js';
 import { bytesText, countText, metricWords, millisecondsText, percentText } from './words.js';
 
 /** @typedef {import('./service.js').Model} Model */
-/** @typedef {import('./service.js').Point} Point */
+/** @typedef {import('./sizes.js').Point} Point */
 /** @typedef {import('./device.js').Move} Move */
 
 const LISTED = 12, FOUND = 8, PAUSE_MS = 250;
@@ -82,7 +82,7 @@ async function get(point) {
   try {
     say('download', `Getting ${bytesText(point.budget_bytes)} …`);
     if (points.some((each) => !each.searched)) await redraw(served);
-    const about = await service.bundle(served, point.budget_bytes, watch);
+    const about = await service.bundle(served, point.step_bytes, watch);
     if (signal.aborted) return;
     drawComposition(at('composition'), about.composition);
     say('composition-words', compositionWords(about.composition));

@@ -1,7 +1,7 @@
 // Which sizes the slider offers, and where it starts.
 
 /** @typedef {import('./service.js').Model} Model */
-/** @typedef {import('./service.js').Point} Point */
+/** @typedef {import('./service.js').Point & {step_bytes: number}} Point and the size to ask for */
 
 const LEAST = 0.5e6, MOST = 25e6;
 const SMALL = 5e6; // models below it are offered from their smallest size on
@@ -9,12 +9,19 @@ const GOOD = 0.97; // of the quality of the largest size
 
 /**
  * The points between 0.5 and 25 MB; smaller ones too, where the model is small. All if none is.
- * @param {Model} model @param {Point[]} points by rising size
+ * Each is the best of what fits: a file that was made for less room may be better.
+ * @param {Model} model @param {import('./service.js').Point[]} curve by rising size
+ * @returns {Point[]}
  */
-export function sizesOf(model, points) {
+export function sizesOf(model, curve) {
   const least = model.full_bytes < SMALL ? 0 : LEAST;
-  const within = points.filter(({ budget_bytes: size }) => size >= least && size <= MOST);
-  return within.length ? within : points;
+  const within = curve.filter(({ budget_bytes: size }) => size >= least && size <= MOST);
+  const points = within.length ? within : curve;
+  let [best] = points;
+  return points.map((point) => {
+    if (point.estimate > best.estimate) best = point;
+    return { ...best, budget_bytes: point.budget_bytes, step_bytes: best.budget_bytes };
+  });
 }
 
 /**
