@@ -18,7 +18,8 @@ from elasticrec.cli import _narrator
 from elasticrec.cli.main import app
 from elasticrec.data.embedded import read_goodbooks
 from elasticrec.data.interactions import Ids, Interactions, Pairs
-from elasticrec.data.splitting import split_by_user
+from elasticrec.data.splitting import Split, split_by_user
+from elasticrec.demo.runtime import device_runtime
 from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.presets import PRESETS, Preset
 from elasticrec.search.config import SearchConfig
@@ -34,7 +35,8 @@ TINY = Preset(
     EstimatorConfig(widths=(8,), learning_rates=(0.01,), l2s=(0.0,), steps=60, max_rounds=1),
     SearchConfig(rounds=20),
 )
-METHODS = ("searched", "uniform", "best-of-random", "greedy", "greedy-measured")
+BUDGETS = ["5 KB", "7 KB", "9 KB"]
+METHODS = ("searched", "uniform", "best-of-random", "greedy")
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +88,12 @@ def mine(told, tmp_path):
 def test_tells_every_step_and_where_the_files_are(told):
     folder, output = told
     steps = re.findall(r"^0:\d\d (\d)\. (\w+):", output, flags=re.MULTILINE)
-    named = ["Prepare", "Train", "Estimate", "Search", "Measure", "Recommend"]
+    named = ["Prepare", "Train", "Code", "Estimate", "Search", "Measure", "Recommend"]
     assert steps == [(str(i), name) for i, name in enumerate(named, start=1)]
     assert "60 compositions measured on 100 users" in output
     for word in (*METHODS, "full model", "recall@50", "✓", "report.html"):
         assert word in output
-    for name in ("split.npz", "model", "compositions", "story.json", "report.html"):
+    for name in ("split.npz", "model", "compositions", "bundles", "story.json", "report.html"):
         assert (folder / name).exists()
 
 
@@ -100,7 +102,7 @@ def test_the_story_holds_sizes_qualities_and_lists(told):
     story = json.loads((folder / "story.json").read_text())
     full = story["full"]
     assert full["n_bytes"] == 4 * 32 * (N_ITEMS + 1)
-    assert [fit["budget"] for fit in story["fits"]] == ["7 KB", "10 KB"]  # 14 KB rounds down to it
+    assert [fit["budget"] for fit in story["fits"]] == BUDGETS
     for fit in story["fits"]:
         assert [way["method"] for way in fit["ways"]] == list(METHODS)
         for way in fit["ways"]:
@@ -118,11 +120,28 @@ def test_the_compositions_are_those_of_the_model(told):
     folder, _ = told
     model_id = json.loads((folder / "model" / "model.json").read_text())["model_id"]
     written = sorted((folder / "compositions").iterdir())
-    assert [path.name for path in written] == ["10KB.json", "7KB.json"]
+    assert [path.name for path in written] == [f"{name.replace(' ', '')}.json" for name in BUDGETS]
     for path in written:
         assert Composition.load(path, model_id=model_id).n_groups == 5
     searched = CliRunner().invoke(app, ["search", str(folder / "model"), "--budget", "8KB"])
     assert searched.exit_code == 0, searched.output
+
+
+def test_the_lists_are_those_of_the_bundles_on_a_device(told):
+    folder, _ = told
+    story = json.loads((folder / "story.json").read_text())
+    split = Split.load(folder / "model" / "split.npz")
+    user = split.user_ids.numbers([story["person"]["id"]])[0]
+    known = np.concatenate([split.train.of(user), split.validation.of(user)])
+    history = split.item_ids.take(known).values.tolist()
+    titles = dict(zip(split.item_ids.values.tolist(), split.titles, strict=True))
+    for fit in story["fits"]:
+        path = folder / "bundles" / f"{fit['budget'].replace(' ', '')}.elastic"
+        assert path.stat().st_size < fit["ways"][0]["n_bytes"]  # a vector's bytes are reserved
+        with device_runtime().open(path) as bundle:
+            vector = folder / "bundles" / "person.vector"
+            listed = bundle.recommend(history=history, user=vector, k=10)
+        assert [titles[each.id] for each in listed] == [each["title"] for each in fit["listed"]]
 
 
 class _Page(HTMLParser):
@@ -151,7 +170,7 @@ def test_the_report_needs_nothing_from_elsewhere(told):
     assert "https:" not in text
     assert "@import" not in text
     story = json.loads((folder / "story.json").read_text())
-    assert page.tags.count("rect") == 2 * 5 * 4  # two heat maps of five groups and four blocks
+    assert page.tags.count("rect") == 3 * 5 * 4  # heat maps of five groups and four blocks
     shown = " ".join(page.texts)
     for fit in story["fits"]:
         assert all(each["title"] in shown for each in fit["listed"])
@@ -162,7 +181,7 @@ def test_the_second_time_takes_everything_up(mine, source):
     page = (mine / "report.html").read_bytes()
     again = run(source, mine)
     assert again.exit_code == 0, again.output
-    assert again.output.count("taken as it is") == 3
+    assert again.output.count("taken as it is") == 4
     changed = {path.name for path, when in times(mine).items() if when != before[path]}
     assert changed == {"report.html"}
     assert (mine / "report.html").read_bytes() == page
@@ -193,7 +212,7 @@ def test_the_whole_demo_takes_less_than_four_minutes_on_two_idle_cores(tmp_path)
     seconds = {stage["name"]: stage["seconds"] for stage in story["stages"]}
     assert seconds["train"] <= 90
     assert took <= 240
-    assert [fit["budget"] for fit in story["fits"]] == ["600 KB", "1 MB", "2 MB"]
+    assert [fit["budget"] for fit in story["fits"]] == ["200 KB", "300 KB", "700 KB"]
     for fit in story["fits"]:
         recalls = {way["method"]: way["metrics"]["recall@50"] for way in fit["ways"]}
         assert recalls["searched"] > recalls["uniform"]
@@ -206,7 +225,7 @@ def times(folder):
 def test_other_budgets_keep_the_model_and_other_settings_do_not(mine, source):
     other = run(source, mine, "--budget", "8KB", "-k", "3", "--reader", "7")
     assert other.exit_code == 0, other.output
-    assert other.output.count("taken as it is") == 2
+    assert other.output.count("taken as it is") == 3
     story = json.loads((mine / "story.json").read_text())
     assert [fit["budget"] for fit in story["fits"]] == ["8 KB"]
     assert (story["person"]["id"], len(story["full_listed"])) == (7, 3)
