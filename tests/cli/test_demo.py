@@ -110,7 +110,7 @@ def test_the_story_holds_sizes_qualities_and_lists(told):
             assert 0 < way["metrics"]["recall@50"] < 1
             assert 0 < way["coverage"] <= 1
         assert len(fit["listed"]) == 10
-        assert fit["listed"][0]["title"][:20] in output
+        assert fit["listed"][0]["title"][:12] in output
     assert story["metric"] == "recall@50"
     assert story["person"]["named"] is False
     assert len(story["person"]["known"]) + story["person"]["n_wanted"] >= 12
