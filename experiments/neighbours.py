@@ -34,13 +34,13 @@ TRIALS: tuple[dict[str, Any], ...] = (
     {"source": "cooccurrence", "user_power": 0.0, "voter_power": 0.5, "target_power": 0.5},
     {"source": "cooccurrence", "user_power": 0.5, "voter_power": 0.5, "target_power": 0.5},
     {"source": "cooccurrence"},
-    {"source": "cooccurrence", "target_power": 0.3},
+    {"source": "cooccurrence", "target_power": 0.5},
     {"source": "linear"},
-    {"source": "linear", "ridge": 15.0},
-    {"source": "linear", "ridge": 100.0},
-    {"source": "linear", "user_power": 0.5},
+    {"source": "linear", "ridge": 20.0},
+    {"source": "linear", "ridge": 150.0},
     {"source": "linear", "target_power": 0.0},
-    {"source": "linear", "target_power": 0.5},
+    {"source": "linear", "target_power": 0.4},
+    {"source": "linear", "candidates": 20},
 )
 """What is tried: a source, and settings of it that are not its defaults."""
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)

@@ -85,7 +85,7 @@ class CooccurrenceConfig:
     """How little a person with many items says about any two of them."""
     voter_power: float = 0.4
     """How much less an item that many took says: it decides who is chosen."""
-    target_power: float = 0.6
+    target_power: float = 0.3
     """How much less votes for a popular item count: it decides who wins."""
 
 
