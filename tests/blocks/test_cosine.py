@@ -105,3 +105,17 @@ def test_a_user_of_zeros_is_told_from_nothing_and_has_no_gradient():
     found = CosineSoftmax(0.1)(users, torch.ones(1, 2), torch.eye(2))
     assert found.item() == pytest.approx(math.log(3))
     assert torch.autograd.grad(found, users)[0].tolist() == [[0, 0]]
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_same():
+    vectors, has_near, left_out = draw(0, 9, 7)
+    how = CosineSoftmax(0.1, near_weight=0.5, log_share=0.7)
+    found = {}
+    for device in ("cpu", "cuda"):
+        leaves = [x.detach().to(device).requires_grad_() for x in vectors]
+        numbers = left_out.flatten().nonzero().squeeze(1).to(device)
+        loss = how(*leaves[:3], near=leaves[3], has_near=has_near.to(device), left_out=numbers)
+        found[device] = [x.cpu() for x in (loss.detach(), *torch.autograd.grad(loss, leaves))]
+    for mine, theirs in zip(found["cuda"], found["cpu"], strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)

@@ -174,3 +174,19 @@ def test_a_given_popularity_gain_is_used_as_it_is(planted):
         (popularity / popularity.max()) ** 0.3,
         rtol=1e-4,
     )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "config",
+    [
+        SMALL, replace(SMALL, aggregation=True, cooccurrence=0.3), replace(SMALL, base="history"),
+        replace(SMALL, base="lightgcn"), BPR,
+        replace(BPR, optimizer="adagrad", learning_rate=0.1),
+    ],
+)  # fmt: skip
+def test_a_gpu_learns_two_tastes(two_tastes, config):
+    trained = train(two_tastes, config, device="cuda")
+    left = int(two_tastes.test.per_user.max())
+    found = evaluate(trained.table, two_tastes, metrics=(f"recall@{left}",), device="cuda")
+    assert found.metrics[f"recall@{left}"] >= 0.99
