@@ -58,7 +58,8 @@ export function compositionWords({ group_sizes: sizes, depths, neighbours }) {
   const bits = sizes.reduce((sum, size, g) => sum + size * depths[g].reduce((a, b) => a + b, 0), 0);
   const votes = sizes.reduce((sum, size, g) => sum + size * neighbours[g], 0);
   const left = nothing ? ` ${countText(nothing, 'item')} are left out.` : '';
-  const [mean, lists] = [bits / all / N, votes / all].map((value) => value.toFixed(1));
+  const [mean, lists] = [bits / all / N, votes / all]
+    .map((value) => value.toFixed(value > 0 && value < 0.1 ? 2 : 1));
   return `${countText(all, 'item')} in ${countText(sizes.length, 'group')}, one row each. `
     + `A number has 8 bits; this file keeps ${mean} of them, and ${lists} neighbours per item, `
     + `on average.${left}`;
