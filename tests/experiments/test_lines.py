@@ -32,14 +32,15 @@ def results(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_line_has_the_standard_fields_in_order_and_then_its_own(results):
+def test_a_line_has_the_standard_fields_in_order_and_then_its_own(results, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["pytest", "--seeds", "3"])
     written = lines.append("bases", {**GOOD, "epochs": 7})
     stored = json.loads((results / "bases.jsonl").read_text())
     assert stored == written
     assert tuple(stored) == (*lines.FIELDS, "epochs")
     assert stored["experiment"] == "bases"
     assert stored["budget_mb"] is None
-    assert "pytest" in stored["command"]
+    assert stored["command"] == "pytest --seeds 3"
 
 
 def test_the_newest_line_of_a_key_wins_and_other_keys_stay():

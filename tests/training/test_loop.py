@@ -68,7 +68,7 @@ def test_resumed_training_is_bit_equal(tmp_path, two_tastes, base):
     for name in ("seconds", "cpu_seconds"):  # they go on counting, too
         passed = [look[name] for look in parts.progress.looks]
         assert passed == sorted(passed)
-        assert getattr(parts.progress, name) >= passed[-1] > 0
+        assert round(getattr(parts.progress, name), 2) >= passed[-1] > 0  # looks are rounded
 
 
 def test_equal_seeds_give_equal_tables_and_other_seeds_others(two_tastes):
