@@ -22,6 +22,7 @@ from elasticrec.space.regroup import load_groups
 if TYPE_CHECKING:
     from elasticrec.blocks.table import BlockTable
     from elasticrec.data.interactions import Pairs
+    from elasticrec.data.split import Split
     from elasticrec.evaluation.coded import CodedModel
     from elasticrec.evaluation.mixing import MixingConfig
 
@@ -47,6 +48,8 @@ class StoringConfig:
     """Validation users on whom mixing weights are fitted."""
     metric: str = "recall@50"
     """What mixing weights shall make highest."""
+    even: float | None = None
+    """The share of weight spread evenly over groups of items; None: what suits the split."""
     seed: int = 0
     """Decides the rotations inside blocks and the validation users."""
 
@@ -170,7 +173,8 @@ def _neighbours(folder: ModelFolder, config: StoringConfig, device: str) -> Neig
     for source in SOURCES:
         lists = make_neighbours(source, split.train)
         model = _unmixed(folder, lists)
-        found[source] = votes_quality(model, split, _fitting(config), device=device), lists
+        fitting = _fitting(config, split)
+        found[source] = votes_quality(model, split, fitting, device=device), lists
         log.info("%s neighbours: %s %.5f", source, config.metric, found[source][0])
     best = max(SOURCES, key=lambda source: found[source][0])
     folder.describe(neighbours={source: round(found[source][0], 6) for source in SOURCES})
@@ -188,14 +192,19 @@ def _mixing(folder: ModelFolder, config: StoringConfig, device: str) -> Mixing:
     """The mixing weights of a folder's rows."""
     from elasticrec.evaluation.mixing import fit_mixing
 
-    model = _unmixed(folder, folder.load_part("neighbours", Neighbours.load))
-    return fit_mixing(model, folder.split(), _fitting(config), device=device).mixing
+    model, split = _unmixed(folder, folder.load_part("neighbours", Neighbours.load)), folder.split()
+    return fit_mixing(model, split, _fitting(config, split), device=device).mixing
 
 
-def _fitting(config: StoringConfig) -> MixingConfig:
+def _fitting(config: StoringConfig, split: Split) -> MixingConfig:
+    from elasticrec.evaluation.metrics import parse_metric
     from elasticrec.evaluation.mixing import MixingConfig
+    from elasticrec.evaluation.questions import even_share
 
-    return MixingConfig(n_users=config.n_users, metric=config.metric, seed=config.seed)
+    even = even_share(split) if config.even is None else config.even
+    if parse_metric(config.metric).name != "recall":
+        even = 0.0  # only recall can be weighted
+    return MixingConfig(config.n_users, config.metric, even=even, seed=config.seed)
 
 
 def _unmixed(folder: ModelFolder, neighbours: Neighbours) -> CodedModel:

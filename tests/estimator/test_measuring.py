@@ -11,6 +11,7 @@ from elasticrec.estimator.measuring import LEAST_PER_ITEM, measuring_of
 from elasticrec.estimator.model import Estimator
 from elasticrec.evaluation.compositions import PlainEvaluator, validation_questions
 from elasticrec.evaluation.device_path import device_scores
+from elasticrec.evaluation.questions import EVEN, even_share
 from elasticrec.space.file_bytes import FileAccounting
 from elasticrec.storing import load_coded
 
@@ -68,3 +69,19 @@ def test_whole_blocks_of_a_coded_model_can_still_be_asked_for(coded_folder):
     built = build_estimator(coded_folder, SAMPLES, FITTING, accounting="paper", device="cpu")
     assert built.estimator.features.depths == (0, 32)
     assert built.estimator.about["accounting"] == "paper"
+
+
+def test_some_weight_may_be_spread_evenly_over_groups(coded_folder):
+    split = coded_folder.split()
+    plain = measuring_of(coded_folder, SAMPLES, accounting="file")
+    assert plain.make.asked.weights is None  # validation is a random sample, as test is
+    assert plain.about["even_share"] == even_share(split) == 0
+    assert even_share(replace(split, kind="published")) == EVEN > 0
+    even = measuring_of(coded_folder, replace(SAMPLES, even=0.5), accounting="file")
+    assert even.about["even_share"] == even.fingerprint["even"] == 0.5
+    bounds, items = even.make.model.codes.bounds, even.make.asked.relevant.items
+    groups = np.searchsorted(bounds, items, side="right") - 1
+    popular, rare = (even.make.asked.weights[groups == g].mean() for g in (0, 4))
+    assert rare > 1 > popular
+    gains = replace(SAMPLES, metric="ndcg@10", even=0.5)
+    assert measuring_of(coded_folder, gains, accounting="file").make.asked.weights is None

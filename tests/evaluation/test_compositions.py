@@ -14,10 +14,11 @@ from elasticrec.evaluation.compositions import (
     STRETCH,
     PlainEvaluator,
     count_above,
+    mean_metric,
     validation_questions,
 )
 from elasticrec.evaluation.metrics import METRICS, NOT_LISTED, parse_metric
-from elasticrec.evaluation.questions import Questions
+from elasticrec.evaluation.questions import Questions, evened
 from elasticrec.evaluation.rows import BlockScores
 from elasticrec.evaluation.toplist import top_list
 from elasticrec.space.composition import F32
@@ -200,3 +201,25 @@ def test_a_gpu_gives_the_same_values():
         for device in ("cpu", "cuda")
     ]
     assert values[0] == values[1]
+
+
+def test_weights_spread_evenly_over_groups_change_what_counts(rng):
+    relevant = Pairs(np.array([0, 3, 4]), np.array([0, 1, 9, 0], np.int32), 10)
+    nothing = Pairs(np.zeros(3, np.int64), np.zeros(0, np.int32), 10)
+    asked = Questions(np.arange(2), nothing, relevant)
+    ranks = np.array([[0, 9, 9, 0], [9, 9, 0, 9]])
+    plain = mean_metric(ranks, asked, "recall@5")
+    assert plain.tolist() == pytest.approx([(1 / 3 + 1) / 2, 1 / 6])
+    bounds = np.array([0, 5, 10])  # three pairs are of popular items, one of a rare one
+    assert evened(asked, bounds, 0.0) is asked
+    even = evened(asked, bounds, 1.0)
+    assert even.weights == pytest.approx([2 / 3, 2 / 3, 2, 2 / 3])
+    found = mean_metric(ranks, even, "recall@5")
+    total = (2 / 3 + 2 / 3 + 2) / 3 + 2 / 3
+    assert found.tolist() == pytest.approx([(2 / 9 + 2 / 3) / total, (2 / 3) / total])
+    half = evened(asked, bounds, 0.5)
+    assert half.weights == pytest.approx((np.ones(4) + even.weights) / 2)
+    with pytest.raises(InputError, match="expected recall"):
+        mean_metric(ranks, even, "ndcg@5")
+    with pytest.raises(InputError, match="expected 0 to 1"):
+        evened(asked, bounds, 1.5)

@@ -25,6 +25,8 @@ class SamplesConfig:
     """Held-out budgets in bytes per item: what 1, 2, 5, 10 and 25 MB grant on Amazon-Book.
 
     Those that leave nothing to choose are skipped."""
+    even: float | None = None
+    """Of coded models, the share of weight spread evenly over groups; None: as suits the split."""
     seed: int = 0
     """Decides the users and, with its number, each draw."""
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from elasticrec.data.interactions import fingerprint
 from elasticrec.estimator.draws import Draws, held_out_budgets
+from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.space.budget import PaperAccounting
 from elasticrec.space.composition import Menu
 from elasticrec.space.energy import energy_order
@@ -43,8 +44,8 @@ class Measuring:
     """Makes what measures them."""
     fingerprint: dict[str, Any]
     """All that a measurement depends on; the test part is not among it."""
-    about: dict[str, str]
-    """`accounting` and `person`: how bytes are counted, and whom the numbers are for."""
+    about: dict[str, Any]
+    """`accounting` and `person`: how bytes are counted, and whom the numbers are for; and such."""
     made_from: tuple[str, ...]
     """The folder's parts on which the numbers depend."""
 
@@ -143,6 +144,7 @@ def measuring_of(
         person: whom a coded model is measured for; by default its own kind.
     """
     from elasticrec.evaluation.compositions import validation_questions
+    from elasticrec.evaluation.questions import even_share, evened
 
     split = folder.split()
     asked = validation_questions(split, samples.n_users, np.random.default_rng(samples.seed))
@@ -151,6 +153,10 @@ def measuring_of(
     coded = load_coded(folder)
     kind = person or coded.person
     groups = load_groups(folder)
+    even = even_share(split) if samples.even is None else samples.even
+    if parse_metric(samples.metric).name != "recall":
+        even = 0.0  # only recall can be weighted
+    asked = evened(asked, groups.bounds, even)
     charged = FileAccounting(groups.sizes, coded.codes.n_blocks, vector=kind == "vector+history")
     draws = Draws(
         charged,
@@ -166,8 +172,9 @@ def measuring_of(
     draws = _with_held_out(draws, samples, groups)
     make = MakeCodedEvaluator(coded, asked, kind, samples.metric, device, threads)
     depends = _fingerprint(folder, asked, draws, samples)
-    depends |= {"mixing": folder.fingerprint("mixing"), "person": kind, "planned": PLANNED}
-    about = {"accounting": "file", "person": kind}
+    depends |= {"mixing": folder.fingerprint("mixing"), "person": kind}
+    depends |= {"planned": PLANNED, "even": even}
+    about = {"accounting": "file", "person": kind, "even_share": even}
     return Measuring(draws, make, depends, about, ("split", "table", "groups", *PARTS))
 
 

@@ -153,7 +153,19 @@ def count_above(scores: Tensor, rows: Tensor, items: Tensor, k: int) -> Tensor:
 
 
 def mean_metric(ranks: np.ndarray, asked: Questions, metric: str) -> np.ndarray:
-    """(B,) the mean of a metric over users, from ranks (B, n) of their relevant items."""
-    per_user = metrics_from_ranks(ranks, asked.relevant.indptr, [metric])[metric]
-    mean: np.ndarray = per_user.mean(axis=-1)
-    return mean
+    """(…) the mean of a metric over users, from ranks (…, n) of their relevant items.
+
+    With weights, a pair counts its weight over the number of its user's pairs; only recall is a
+    sum over pairs, so only recall can be weighted.
+    """
+    if asked.weights is None:
+        per_user = metrics_from_ranks(ranks, asked.relevant.indptr, [metric])[metric]
+        mean: np.ndarray = per_user.mean(axis=-1)
+        return mean
+    parsed = parse_metric(metric)
+    if parsed.name != "recall":
+        raise InputError(f"{metric} of weighted pairs, expected recall")
+    counts = asked.relevant.per_user
+    each = asked.weights / np.repeat(counts, counts)
+    weighted: np.ndarray = (ranks < parsed.k) @ (each / each.sum())
+    return weighted

@@ -16,6 +16,7 @@ from elasticrec.coding.mixing import PERSONS, Mixing
 from elasticrec.data.errors import InputError
 from elasticrec.evaluation.compositions import validation_questions
 from elasticrec.evaluation.metrics import parse_metric
+from elasticrec.evaluation.questions import evened
 from elasticrec.evaluation.weight_curves import WeightCurves, even_weight
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class MixingConfig:
     """What is to be highest."""
     n_weights: int = 12
     """Weights on the grid beside 0, each twice the one before."""
+    even: float = 0.0
+    """The share of weight spread evenly over groups of items, see `evaluation.questions`."""
     seed: int = 0
     """Decides the users."""
 
@@ -78,7 +81,7 @@ def fit_mixing(
     Args:
         model: its own mixing weights are not read.
     """
-    asked = validation_questions(split, config.n_users, np.random.default_rng(config.seed))
+    asked = _asked(model, split, config)
     persons = PERSONS if model.users is not None else PERSONS[1:]
     R = model.menu.n_rows
     total = R * (len(persons) + 1)
@@ -104,8 +107,14 @@ def votes_quality(
 
     Of several sources of neighbours, the one with the highest is the best on validation.
     """
-    asked = validation_questions(split, config.n_users, np.random.default_rng(config.seed))
+    asked = _asked(model, split, config)
     return max(quality for _, quality in _by_root(model, asked, config, device).values())
+
+
+def _asked(model: CodedModel, split: Split, config: MixingConfig) -> Questions:
+    """What is asked of the validation users."""
+    asked = validation_questions(split, config.n_users, np.random.default_rng(config.seed))
+    return evened(asked, model.codes.bounds, config.even)
 
 
 def _by_root(

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 
 from elasticrec.evaluation.arithmetic import full_precision, single_thread
-from elasticrec.evaluation.compositions import user_chunks
+from elasticrec.evaluation.compositions import mean_metric, user_chunks
 from elasticrec.evaluation.device_path import device_scores
-from elasticrec.evaluation.metrics import metrics_from_ranks, parse_metric
+from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.persons import folded_vectors
 from elasticrec.evaluation.toplist import hide
 from elasticrec.evaluation.voted_ranks import VotedRanks
@@ -56,9 +56,7 @@ class WeightCurves:
             if not len(places):
                 continue
             ranks = self._ranks(depths, counts, grid)  # (c, W, n)
-            indptr = self._asked.relevant.indptr
-            found = metrics_from_ranks(ranks, indptr, [self._metric])[self._metric]
-            quality[places] = found.mean(axis=-1)
+            quality[places] = mean_metric(ranks, self._asked, self._metric)
         return quality
 
     def _ranks(self, depths: np.ndarray, counts: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -25,10 +25,12 @@ def validation_quality(searcher: Searcher, *, many: bool = False, device: str = 
     """
     from elasticrec.evaluation.compositions import PlainEvaluator, validation_questions
     from elasticrec.evaluation.merging import MenuEvaluator
+    from elasticrec.evaluation.questions import evened
 
     about = searcher.estimator.about
     rng = np.random.default_rng(about.get("seed", 0))
     asked = validation_questions(searcher.folder.split(), about.get("n_users", USERS), rng)
+    asked = evened(asked, searcher.groups.bounds, float(about.get("even_share", 0.0)))
     scores = _scores(searcher, asked, device)
     if many and not searcher.free:
         return MenuEvaluator(scores, asked, searcher.menu, searcher.metric).evaluate
