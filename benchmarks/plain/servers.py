@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -36,8 +37,9 @@ def nginx_server(folder: Path, place: Path) -> Iterator[int | None]:
         return
     port = free_port()
     config = place / "nginx.conf"
+    user = "user root; " if os.getuid() == 0 else ""  # its workers must be able to read the folder
     config.write_text(
-        f"daemon off; worker_processes 1; pid {place}/nginx.pid; error_log {place}/nginx.log;\n"
+        f"{user}daemon off; worker_processes 1; pid {place}/nginx.pid; error_log {place}/nginx.log;\n"
         f"events {{}} http {{ access_log off; sendfile on; server {{ listen 127.0.0.1:{port};"
         f" root {folder}; }} }}\n"
     )
