@@ -26,7 +26,7 @@ class SamplesConfig:
 
     Those that leave nothing to choose are skipped."""
     even: float | None = None
-    """Of coded models, the share of weight spread evenly over groups; None: as suits the split."""
+    """The share of weight spread evenly over groups; None: as suits the split."""
     seed: int = 0
     """Decides the users and, with its number, each draw."""
 

@@ -146,17 +146,16 @@ def measuring_of(
     from elasticrec.evaluation.compositions import validation_questions
     from elasticrec.evaluation.questions import even_share, evened
 
-    split = folder.split()
+    split, groups = folder.split(), load_groups(folder)
     asked = validation_questions(split, samples.n_users, np.random.default_rng(samples.seed))
+    even = even_share(split) if samples.even is None else samples.even
+    if parse_metric(samples.metric).name != "recall" or space_of(folder).as_printed:
+        even = 0.0  # only recall can be weighted, and the paper weighs nothing
+    asked = evened(asked, groups.bounds, even)
     if accounting == "paper":
-        return _paper_measuring(folder, samples, asked, device, threads)
+        return _paper_measuring(folder, samples, asked, even, device, threads)
     coded = load_coded(folder)
     kind = person or coded.person
-    groups = load_groups(folder)
-    even = even_share(split) if samples.even is None else samples.even
-    if parse_metric(samples.metric).name != "recall":
-        even = 0.0  # only recall can be weighted
-    asked = evened(asked, groups.bounds, even)
     charged = FileAccounting(groups.sizes, coded.codes.n_blocks, vector=kind == "vector+history")
     draws = Draws(
         charged,
@@ -179,7 +178,12 @@ def measuring_of(
 
 
 def _paper_measuring(
-    folder: ModelFolder, samples: SamplesConfig, asked: Questions, device: str, threads: int
+    folder: ModelFolder,
+    samples: SamplesConfig,
+    asked: Questions,
+    even: float,
+    device: str,
+    threads: int,
 ) -> Measuring:
     """Whole blocks of a folder's model, for persons known by their vectors."""
     table, groups, space = folder.table(), load_groups(folder), space_of(folder)
@@ -195,8 +199,8 @@ def _paper_measuring(
         device=device,
         threads=threads,
     )
-    about = {"accounting": "paper", "person": "vector"}
-    depends = _fingerprint(folder, asked, draws, samples)
+    about = {"accounting": "paper", "person": "vector", "even_share": even}
+    depends = _fingerprint(folder, asked, draws, samples) | {"even": even}
     return Measuring(draws, make, depends, about, ("split", "table", "groups"))
 
 
