@@ -1,0 +1,225 @@
+"""What every compared method offers: fit to a budget, evaluate, save, load.
+
+A `Fitted` holds the very arrays that a device would hold, so that its bytes are counted, never
+claimed: `n_bytes` is their length plus that of one person's vector. Scores are made from these
+arrays alone. How items are numbered on a device is free, as it is for ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elasticrec.coding.neighbours import Neighbours
+from elasticrec.data.errors import InputError
+from elasticrec.data.files import written_whole
+from elasticrec.data.splitting import Split
+from elasticrec.evaluation.arithmetic import full_precision
+from elasticrec.evaluation.metrics import DEFAULT_METRICS
+from elasticrec.evaluation.questions import Part, Questions, questions
+from elasticrec.evaluation.ranking import (
+    Evaluation,
+    evaluate_scores,
+    evaluate_vectors,
+    pick_device,
+    users_at_once,
+)
+from elasticrec.evaluation.votes import Votes
+from elasticrec.space.budget import Budget
+
+Stored = Mapping[str, np.ndarray]
+Decoder = Callable[[Stored], "np.ndarray | Neighbours"]
+DECODERS: dict[str, Decoder] = {}
+"""By the name of a form: what its stored arrays mean, item vectors (V, k) or neighbours."""
+
+
+class BudgetTooSmall(InputError):  # noqa: N818 – the word that everyone uses
+    """A method cannot be stored in so few bytes."""
+
+    def __init__(self, method: str, budget: Budget, smallest: int) -> None:
+        super().__init__(
+            f"{method} cannot be stored in {budget.n_bytes} bytes; the smallest possible is "
+            f"{smallest}"
+        )
+        self.smallest = smallest
+
+
+def decoder(form: str) -> Callable[[Decoder], Decoder]:
+    """Register what a form's stored arrays mean, under a name that a saved file keeps."""
+
+    def register(decode: Decoder) -> Decoder:
+        DECODERS[form] = decode
+        return decode
+
+    return register
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A trained method, exactly as a device would hold it, and the vectors a server would send."""
+
+    form: str
+    """How `stored` is read: a name of `DECODERS`."""
+    stored: dict[str, np.ndarray]
+    """What lies on the device, each array in the very type it is stored in."""
+    users: np.ndarray | None
+    """(U, k) vectors that a server sends, one to each person; None where her history suffices."""
+    dimensions: int
+    """Numbers that a person's vector and an item's have in common; 0 where there are none."""
+    seconds: float
+    """Time to train and to code."""
+    order: np.ndarray | None = None
+    """(V,) the split's number of each item on the device; None where they are numbered alike."""
+
+    @property
+    def n_bytes(self) -> int:
+        """All that a device needs to rank for one person."""
+        vector = 0 if self.users is None else self.users[:1].nbytes
+        return vector + sum(array.nbytes for array in self.stored.values())
+
+    @property
+    def person(self) -> str:
+        """What is known of a person: `vector` or `history`."""
+        return "history" if self.users is None else "vector"
+
+    def evaluate(
+        self,
+        split: Split,
+        metrics: Iterable[str] = DEFAULT_METRICS,
+        users: np.ndarray | None = None,
+        device: str = "auto",
+        part: Part = "test",
+    ) -> Evaluation:
+        """How well it ranks a part, exactly and from the stored arrays; values per user are kept.
+
+        Args:
+            users: numbers of those to measure on; by default everyone.
+            part: `test`, or `validation` for tuning.
+        """
+        asked = self._renumbered(questions(split, part, users))
+        decoded = DECODERS[self.form](self.stored)
+        with full_precision():
+            if isinstance(decoded, Neighbours):
+                return _evaluate_votes(decoded, asked, tuple(metrics), device)
+            assert self.users is not None
+            return evaluate_vectors(
+                self.users[asked.users].astype(np.float32), decoded, asked,
+                metrics=metrics, device=device, keep_per_user=True,
+            )  # fmt: skip
+
+    def _renumbered(self, asked: Questions) -> Questions:
+        """The same questions in the device's numbers of items."""
+        if self.order is None:
+            return asked
+        new_of_old = np.empty(len(self.order), dtype=np.int64)
+        new_of_old[self.order] = np.arange(len(self.order))
+        return replace(
+            asked,
+            seen=asked.seen.renumbered(new_of_old),
+            relevant=asked.relevant.renumbered(new_of_old),
+        )
+
+    def save(self, path: Path | str) -> None:
+        """Write one `.npz` file, whole or not at all."""
+        about = {"form": self.form, "dimensions": self.dimensions, "seconds": self.seconds}
+        arrays = {f"stored.{name}": array for name, array in self.stored.items()}
+        for name, array in (("users", self.users), ("order", self.order)):
+            if array is not None:
+                arrays[name] = array
+        with written_whole(path) as file:
+            np.savez(file, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: Path | str) -> Fitted:
+        """What `save` wrote."""
+        with np.load(path, allow_pickle=False) as file:
+            about = json.loads(str(file["about"]))
+            arrays = {name: file[name] for name in file.files}
+        stored = {
+            name.removeprefix("stored."): array
+            for name, array in arrays.items()
+            if name.startswith("stored.")
+        }
+        return cls(
+            about["form"], stored, arrays.get("users"), about["dimensions"], about["seconds"],
+            arrays.get("order"),
+        )  # fmt: skip
+
+    def within(self, budget: Budget) -> Fitted:
+        """Itself; more bytes than the budget are a mistake of the method, never a result."""
+        if self.n_bytes > budget.n_bytes:
+            raise ValueError(f"{self.n_bytes} bytes, expected at most {budget.n_bytes}")
+        return self
+
+
+class Baseline(Protocol):
+    """A compared method."""
+
+    @property
+    def name(self) -> str:
+        """A word of `experiments.lines.METHODS`."""
+        ...
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """`paper` (its own) and `ours`; `none` where nothing is trained."""
+        ...
+
+    @property
+    def sizes(self) -> str:
+        """`retrained`: for 5, 10 and 25 MB alone; `any`: for 1 and 2 MB, too."""
+        ...
+
+    def trials(self, loss: str) -> list[dict[str, Any]]:
+        """Four settings to be tried on validation; one where nothing is to be tuned."""
+        ...
+
+    def fit(
+        self,
+        split: Split,
+        budget: Budget,
+        *,
+        loss: str,
+        settings: dict[str, Any],
+        seed: int,
+        device: str,
+        epochs: int | None = None,
+    ) -> Fitted:
+        """The method, trained on train and stored in at most the budget's bytes.
+
+        Raises BudgetTooSmall, which knows the smallest size, where it cannot be.
+
+        Args:
+            settings: one of `trials`.
+            epochs: times each train pair is visited; None as many as suit the method.
+        """
+        ...
+
+
+def _evaluate_votes(
+    neighbours: Neighbours, asked: Questions, metrics: tuple[str, ...], device: str
+) -> Evaluation:
+    """How well the votes of what each person has rank; without votes, by number."""
+    where = pick_device(device)
+    V = neighbours.n_items
+    slots = neighbours.weights.shape[1]
+    votes = Votes(neighbours, np.array([0, V]), asked.seen, where)
+    size = users_at_once(V, where)
+    scores = torch.empty((min(size, len(asked.users)), V), device=where)
+
+    def score_batch(start: int, stop: int) -> Tensor:
+        out = scores[: stop - start].zero_()
+        cast = votes.cast(0, slots, start, stop)
+        out[cast.users, cast.items] = cast.votes
+        return out
+
+    return evaluate_scores(
+        score_batch, asked, metrics=metrics, batch_size=size, device=where, keep_per_user=True
+    )
