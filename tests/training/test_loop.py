@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
+from torch.nn.functional import softplus
 
+from elasticrec.blocks.bases import random_table, take
 from elasticrec.data.errors import InputError
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.synthetic import two_tastes as make_two_tastes
@@ -189,4 +192,57 @@ def test_a_gpu_learns_two_tastes(two_tastes, config):
     trained = train(two_tastes, config, device="cuda")
     left = int(two_tastes.test.per_user.max())
     found = evaluate(trained.table, two_tastes, metrics=(f"recall@{left}",), device="cuda")
+    assert found.metrics[f"recall@{left}"] >= 0.99
+
+
+class Shared:
+    """Items that share the rows of two small tables, as a base of someone else's may."""
+
+    name = "shared"
+    by_rows = ("users",)
+    units = False
+
+    def __init__(self, train, config, generator):
+        rows = {"users": train.n_users, "halves": 2, "places": (train.n_items + 1) // 2}
+        self.tables = {
+            name: random_table(n, config.dimensions, 1.0, generator) for name, n in rows.items()
+        }
+        numbers = torch.arange(train.n_items, device=generator.device)
+        self.half, self.place = numbers // rows["places"], numbers % rows["places"]
+
+    def forward(self, tables, rows, batch, items):
+        return rows["users"][0], take(self.items(tables), items)
+
+    def items(self, tables):
+        return tables["halves"][self.half] + 0.1 * tables["places"][self.place]
+
+    def final(self):
+        return self.tables["users"], self.items(self.tables)
+
+
+def test_a_base_and_a_loss_of_ones_own_learn_and_resume_bit_equal(tmp_path, two_tastes):
+    asked = []
+
+    def logistic(vectors, taken, has_near, mask):
+        asked.append(taken)
+        seen = (vectors.users * vectors.seen).sum(dim=1)
+        unseen = (vectors.users[:, None] * vectors.unseen).sum(dim=2)
+        return softplus(-seen).mean() + softplus(unseen).mean()
+
+    def run(**more):
+        return train(two_tastes, BPR, device="cpu", make=Shared, loss=logistic, **more)
+
+    whole = run()
+    assert len(asked) == whole.progress.steps  # it was this loss that was minimised
+    left = int(two_tastes.test.per_user.max())
+    found = evaluate(whole.table, two_tastes, metrics=(f"recall@{left}",))
+    assert found.metrics[f"recall@{left}"] >= 0.99
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    with pytest.raises(InterruptedTraining):
+        run(checkpoint=checkpoint, stop=stop_after(7))
+    parts = run(checkpoint=checkpoint, resume=True)
+    np.testing.assert_array_equal(parts.table.blocks, whole.table.blocks)
+    np.testing.assert_array_equal(parts.table.users, whole.table.users)
+    softmax = train(two_tastes, SMALL, device="cpu", make=Shared)  # whose gain needs no `items`
+    found = evaluate(softmax.table, two_tastes, metrics=(f"recall@{left}",))
     assert found.metrics[f"recall@{left}"] >= 0.99

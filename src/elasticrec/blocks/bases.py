@@ -19,7 +19,10 @@ class Base(Protocol):
 
     name: str
     tables: Tables
-    """Trainable tensors by name: `items` (V, D), and `users` (U, D) where the base has them."""
+    """Trainable tensors by name: `items` (V, D), and `users` (U, D) where the base has them.
+
+    Others may stand beside them, or instead of them, if `by_rows` does not name them.
+    """
     by_rows: tuple[str, ...]
     """Tables of which a step needs some rows alone, each as it is."""
     units: bool

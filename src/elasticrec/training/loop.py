@@ -20,8 +20,8 @@ from elasticrec.training.checkpoint import (
     save_checkpoint,
 )
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.objective import learning_rate
-from elasticrec.training.setup import make_base
+from elasticrec.training.objective import Loss, learning_rate
+from elasticrec.training.setup import MakeBase, make_base
 from elasticrec.training.state import Run
 
 log = logging.getLogger(__name__)
@@ -70,6 +70,8 @@ def train(
     report: Callable[[Step], None] | None = None,
     checkpoint_seconds: float = 60.0,
     cooccurrence: Cooccurrence | None = None,
+    make: MakeBase = make_base,
+    loss: Loss | None = None,
 ) -> Trained:
     """Train a base on the split's train pairs, watching validation; test is never read.
 
@@ -81,13 +83,16 @@ def train(
         report: called after every step.
         checkpoint_seconds: least time between two checkpoints.
         cooccurrence: the lists of the co-occurrence term, if they are counted already.
+        make: makes the base to train, for bases of your own; a resume must be given the same one.
+        loss: of a batch, without L2, instead of the one that the settings name.
     """
     began, began_cpu = time.monotonic(), time.process_time()
     where = torch.device(pick_device(device))
     generator = torch.Generator(device=where).manual_seed(config.seed)
     if config.cooccurrence and cooccurrence is None:
         cooccurrence = count_cooccurrence(split.train, config.cooccurrence_k)
-    run = Run(split, config, make_base(split.train, config, generator), generator, cooccurrence)
+    base = make(split.train, config, generator)
+    run = Run(split, config, base, generator, cooccurrence, loss)
     fingerprint = split.fingerprint() if checkpoint else ""
     if checkpoint and resume and checkpoint.exists():
         run.restore(*load_checkpoint(checkpoint, config, fingerprint))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -29,6 +30,10 @@ class Vectors:
     """(B, D) of an item that co-occurs with each seen one, whatever it is where there is none."""
     units: bool = False
     """Whether the items' vectors have norm 1."""
+
+
+Loss = Callable[[Vectors, Tensor | None, Tensor | None, Tensor | None], Tensor]
+"""The loss of a batch without L2, of what `Objective.__call__` takes."""
 
 
 class Objective:
@@ -91,11 +96,12 @@ def add_l2(
 
     Args:
         weight: of a row, each time that the batch uses it.
-        tables: whole tables, to whose gradients `grads` it is added at the rows `numbers`.
+        tables: whole tables, to whose gradients `grads` it is added at the rows `numbers`; those
+            that have neither users nor items for rows are spared.
         rows: rows of the other tables, part by part, to whose gradients in `touched` it is added.
     """
     for name, table in tables.items():
-        for at in numbers[name]:
+        for at in numbers.get(name, []):
             grads[name].index_add_(0, at, table.index_select(0, at).mul_(weight))
     for name, parts in rows.items():
         for place in range(len(numbers[name])):

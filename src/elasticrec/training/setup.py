@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,9 @@ from elasticrec.blocks.spectral import spectral_tables
 from elasticrec.blocks.table import BlockTable
 from elasticrec.data.interactions import Pairs
 from elasticrec.training.config import TrainConfig
+
+MakeBase = Callable[[Pairs, TrainConfig, torch.Generator], Base]
+"""Makes an untrained base for train pairs, on the generator's device."""
 
 _RIDGE = 1e-3
 _OWN_SHARE = 0.3

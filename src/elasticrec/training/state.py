@@ -16,7 +16,7 @@ from elasticrec.data.triples import Batch, TripleSampler
 from elasticrec.training.adagrad import PairAdagrad
 from elasticrec.training.checkpoint import Progress, generator_state
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.objective import Objective, Vectors, add_l2, draw_mask
+from elasticrec.training.objective import Loss, Objective, Vectors, add_l2, draw_mask
 from elasticrec.training.optimizer import RowAdam
 from elasticrec.training.setup import make_table
 from elasticrec.training.validation import Validation
@@ -29,7 +29,7 @@ class Run:
 
     def __init__(
         self, split: Split, config: TrainConfig, base: Base,
-        generator: torch.Generator, cooccurrence: Cooccurrence | None,
+        generator: torch.Generator, cooccurrence: Cooccurrence | None, loss: Loss | None = None,
     ) -> None:  # fmt: skip
         where = generator.device
         self.split, self.config, self.base, self.generator = split, config, base, generator
@@ -41,7 +41,7 @@ class Run:
             own=config.own_negatives,
             device=where,
         )
-        self.objective = Objective(config, split.n_items)
+        self.objective: Loss = loss or Objective(config, split.n_items)
         self.optimizer: RowAdam | PairAdagrad = (
             RowAdam(base.tables)
             if config.optimizer == "adam"

@@ -85,4 +85,5 @@ class Validation:
     def _gain(self, exponent: float, base: Base) -> Tensor:
         """(V,) popularity to the power, as a share of the most popular item's."""
         gain = ((self.popularity + 1.0) / (self.popularity.max() + 1.0)) ** exponent
-        return torch.from_numpy(gain.astype(np.float32)).to(base.tables["items"].device)
+        device = next(iter(base.tables.values())).device
+        return torch.from_numpy(gain.astype(np.float32)).to(device)
