@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from experiments.baselines.contract import Baseline, BudgetTooSmall, Fitted
+from experiments.baselines.lightgcn import LIGHTGCN, LIGHTGCN_INT8
+from experiments.baselines.pmf import PMF, PMF_INT8
 
-BASELINES: dict[str, Baseline] = {}
+_ALL: tuple[Baseline, ...] = (PMF, LIGHTGCN, PMF_INT8, LIGHTGCN_INT8)
+BASELINES: dict[str, Baseline] = {each.name: each for each in _ALL}
 """By name; each trains by the library's own loop."""
 
 __all__ = ["BASELINES", "Baseline", "BudgetTooSmall", "Fitted"]
