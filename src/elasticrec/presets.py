@@ -55,15 +55,16 @@ PRESETS = {
     "default": Preset(
         # The best measured on goodbooks' validation among what two cores train in minutes.
         TrainConfig(
+            n_blocks=32,
             aggregation=True,
-            epochs=16,
-            batch_size=4096,
-            learning_rate=4e-3,
-            negatives=1024,
-            temperature=0.07,
+            epochs=8,
+            batch_size=2048,
+            learning_rate=3e-3,
+            negatives=512,
+            temperature=0.08,
             cooccurrence=0.3,
             evaluate_every=1,
-            patience=3,
+            patience=2,
         ),
         # What a search gains on the paper's 1,000 users does not last on others.
         samples=SamplesConfig(n_samples=6_000, n_users=5_000, metric="recall@50"),
