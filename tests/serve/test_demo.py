@@ -27,6 +27,11 @@ def test_it_is_a_model_that_can_be_served(folder, tmp_path):
     assert served.metric == "recall@50"
 
 
+def test_its_files_lie_in_the_cache_and_not_where_the_user_happens_to_stand(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert demo.demo_shelf() == tmp_path / "elasticrec" / "demo-shelf"
+
+
 def test_it_holds_no_person(folder):
     split = ModelFolder.open(folder).split()
     assert len(split.user_ids) == len(split.train) == len(split.validation) == len(split.test) == 0

@@ -18,8 +18,13 @@ def serve(
         typer.Argument(help="Model folders, or folders of model folders.", metavar="MODEL..."),
     ] = None,
     shelf: Annotated[
-        Path, typer.Option(help="Where finished bundles are kept.", metavar="DIR")
-    ] = Path("shelf"),
+        Path | None,
+        typer.Option(
+            help="Where finished bundles are kept; by default `shelf`, and with --demo alone a "
+            "folder in your cache.",
+            metavar="DIR",
+        ),
+    ] = None,
     shelf_size: Annotated[
         str, typer.Option(help="What the shelf may hold.", metavar="SIZE")
     ] = "4GB",
@@ -62,11 +67,13 @@ def serve(
     for name in ONE_THREAD:
         os.environ.setdefault(name, "1")  # numpy reads them when it is imported, which is now
     from elasticrec.serve.config import ServeConfig
-    from elasticrec.serve.demo import demo_models
+    from elasticrec.serve.demo import demo_models, demo_shelf
     from elasticrec.serve.running import run_service
     from elasticrec.serve.steps import DEFAULT_STEPS, parse_steps
     from elasticrec.space.budget import Budget
 
+    if shelf is None:
+        shelf = demo_shelf() if demo and not models else Path("shelf")
     config = ServeConfig(
         models=(*(models or ()), *(demo_models(shelf) if demo else ())),
         shelf=shelf,

@@ -29,6 +29,12 @@ NAME = "goodbooks"
 DEEPEST = 8
 
 
+def demo_shelf() -> Path:
+    """Where the demo keeps its files unless told: a folder in the user's cache, not in her own."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "elasticrec" / "demo-shelf"
+
+
 def demo_models(place: Path) -> tuple[Path, ...]:
     """The packaged model's folder, unpacked below `place` unless it lies there already."""
     if not ARCHIVE.exists():
