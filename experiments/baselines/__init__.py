@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from experiments.baselines.contract import Baseline, BudgetTooSmall, Fitted
 from experiments.baselines.lightgcn import LIGHTGCN, LIGHTGCN_INT8
+from experiments.baselines.neighbours import ITEMCF, SPARSE_LINEAR
 from experiments.baselines.pmf import PMF, PMF_INT8
 
-_ALL: tuple[Baseline, ...] = (PMF, LIGHTGCN, PMF_INT8, LIGHTGCN_INT8)
+_ALL: tuple[Baseline, ...] = (PMF, LIGHTGCN, PMF_INT8, LIGHTGCN_INT8, ITEMCF, SPARSE_LINEAR)
 BASELINES: dict[str, Baseline] = {each.name: each for each in _ALL}
 """By name; each trains by the library's own loop."""
 

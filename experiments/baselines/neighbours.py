@@ -1,0 +1,206 @@
+"""Neighbours alone: what a history votes for, by co-occurrence or by a sparse linear model.
+
+`itemcf`: the strongest co-occurring items of each item. `sparse-linear`: EASE- or SLIM-like, a
+ridge regression of each item on a few others. Both are packed as our own neighbours are, a number
+of ⌈log2 V⌉ bits and a weight of 4 bits each, and need no vector from a server. What papers leave
+open: how popular items and busy people are held back (tried), and how long lists should be: longer
+ones fit at larger budgets but often rank worse, so validation chooses a length among those that
+fit, and weights may be raised to a power, which lets long lists tell near from far. A linear model
+of up to 16 voters chooses them one by one (`coding.linear`); longer lists are solved at once over
+what co-occurs most.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elasticrec.blocks.cooccurrence import count_cooccurrence
+from elasticrec.coding.linear import LinearConfig, linear_lists, shared_weight
+from elasticrec.coding.neighbours import SLOTS, Neighbours
+from elasticrec.coding.neighbours import packed as on_levels
+from elasticrec.data.interactions import Pairs
+from elasticrec.data.splitting import Split
+from elasticrec.space.budget import Budget
+from elasticrec.space.file_bytes import number_bits
+from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
+from experiments.baselines.fitting import by_popularity
+from experiments.baselines.packing import pack, packed_bytes, unpack
+
+WEIGHT_BITS = 4
+LONGEST = 96
+"""No list is longer; of the linear model two thirds of it."""
+FIXED_BYTES = 16 * 4 + 2 * 4
+"""What the sixteen levels stand for, and two counts."""
+METRIC, USERS = "recall@50", 3_000
+_TARGETS_AT_ONCE = 64
+
+
+class Lists(NamedTuple):
+    """Neighbours before they are packed."""
+
+    items: np.ndarray
+    """(V, k) numbers, -1 where a list has ended."""
+    weights: np.ndarray
+    """(V, k)."""
+
+
+@dataclass(frozen=True)
+class NeighboursAlone:
+    """Lists of one source, as many neighbours for every item as fit and help."""
+
+    name: str
+    """`itemcf` or `sparse-linear`."""
+    tried: list[dict[str, Any]]
+    """What is tried."""
+    losses: tuple[str, ...] = ("none",)
+    sizes: str = "any"
+
+    def trials(self, loss: str) -> list[dict[str, Any]]:
+        """As in `Baseline`."""
+        del loss  # nothing is trained
+        return self.tried
+
+    def fit(
+        self, split: Split, budget: Budget, *,
+        loss: str, settings: dict[str, Any], seed: int, device: str, epochs: int | None = None,
+    ) -> Fitted:  # fmt: skip
+        """As in `Baseline`; loss, seed and epochs change nothing."""
+        del loss, seed, epochs
+        started = time.perf_counter()
+        V = split.n_items
+        if stored_bytes(V, 1) > budget.n_bytes:
+            raise BudgetTooSmall(self.name, budget, stored_bytes(V, 1))
+        fits = max(k for k in range(1, LONGEST + 1) if stored_bytes(V, k) <= budget.n_bytes)
+        fits = min(fits, V - 1)
+        order = by_popularity(split)
+        train = split.renumbered(order).train
+        make = _linear if self.name == "sparse-linear" else _cooccurring
+        best, quality = None, -1.0
+        for lists in make(train, fits, settings):
+            fitted = Fitted("neighbours", stored(lists), None, 0, 0.0, order)
+            value = _value(fitted, split, device)
+            if value >= quality:
+                best, quality = fitted, value
+        assert best is not None
+        seconds = time.perf_counter() - started
+        return Fitted("neighbours", best.stored, None, 0, seconds, order).within(budget)
+
+
+def _value(fitted: Fitted, split: Split, device: str) -> float:
+    """Recall on validation of some seeded users; 0 where there is no validation."""
+    able = np.flatnonzero(split.validation.per_user)
+    if not len(able):
+        return 0.0
+    users = np.sort(np.random.default_rng(0).permutation(able)[:USERS])
+    found = fitted.evaluate(split, (METRIC,), users, device, "validation")
+    return found.metrics[METRIC]
+
+
+def stored_bytes(n_items: int, slots: int) -> int:
+    """All bytes of lists of so many neighbours."""
+    return FIXED_BYTES + packed_bytes(n_items * slots, number_bits(n_items) + WEIGHT_BITS)
+
+
+def lengths(fits: int) -> list[int]:
+    """The lengths that are compared on validation, rising; the last is what fits."""
+    return [k for k in (4, 8, 16, 32, 64) if k < fits] + [fits]
+
+
+def _cooccurring(train: Pairs, fits: int, settings: dict[str, Any]) -> Iterator[Lists]:
+    """Co-occurrence lists of every length."""
+    sharp = settings["sharpness"]
+    found = count_cooccurrence(
+        train, fits, user_power=settings["user_power"], item_power=settings["voter_power"]
+    )
+    popularity = np.maximum(train.per_item, 1)[:, None]
+    scale = popularity ** (sharp * settings["voter_power"] - settings["target_power"])
+    weights = found.weights.astype(np.float64) ** sharp * scale
+    for k in lengths(fits):
+        yield Lists(found.items[:, :k], weights[:, :k])
+
+
+def _linear(train: Pairs, fits: int, settings: dict[str, Any]) -> Iterator[Lists]:
+    """Lists of a linear model of every length."""
+    config = LinearConfig(**settings)
+    short = linear_lists(train, min(fits, SLOTS), config)
+    for k in lengths(min(fits, SLOTS)):
+        yield Lists(short.items[:, :k], short.weights[:, :k])
+    for k in (32, 64):
+        if fits > SLOTS and k // 2 < fits:
+            yield ridge_lists(train, min(k, fits), config)
+
+
+def ridge_lists(train: Pairs, k: int, config: LinearConfig) -> Lists:
+    """Each item's k co-occurring items, weighed by one ridge regression on all of them."""
+    from scipy.sparse import diags
+
+    near = count_cooccurrence(train, k, user_power=config.user_power, item_power=0.4).items
+    scale = np.maximum(train.per_user, 1) ** -config.user_power
+    X = (train.csr().astype(np.float64).T @ diags(np.sqrt(scale))).tocsr()  # (V, U)
+    ridge = config.ridge * float(scale @ train.per_user) / max(len(train), 1)
+    weights = np.zeros(near.shape, dtype=np.float32)
+
+    def solve(start: int) -> None:
+        """Write the weights of some targets."""
+        stop = min(start + _TARGETS_AT_ONCE, train.n_items)
+        G = shared_weight(X, np.column_stack([near[start:stop], np.arange(start, stop)]))
+        A = G[:, :k, :k] + ridge * np.eye(k)
+        weights[start:stop] = np.linalg.solve(A, G[:, :k, k:])[..., 0]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(solve, range(0, train.n_items, _TARGETS_AT_ONCE)))
+    popularity = np.maximum(train.per_item, 1)[:, None]
+    return Lists(near, np.maximum(weights, 0) / popularity**config.target_power)
+
+
+def stored(lists: Lists) -> dict[str, np.ndarray]:
+    """The lists as they are stored, weights on the same fifteen levels as ours."""
+    V, k = lists.items.shape
+    full = -(-k // SLOTS) * SLOTS
+    items = np.full((V, full), -1, dtype=np.int64)
+    weights = np.zeros((V, full))
+    items[:, :k], weights[:, :k] = lists.items, lists.weights
+    leveled = on_levels(items.reshape(-1, SLOTS), weights.reshape(-1, SLOTS))
+    numbers, levels = (x.reshape(V, full)[:, :k] for x in (leveled.numbers, leveled.weights))
+    return {
+        "numbers": pack(numbers, number_bits(V)),
+        "weights": pack(levels, WEIGHT_BITS),
+        "values": leveled.values,
+        "shape": np.array([V, k], dtype=np.int32),
+    }
+
+
+@decoder("neighbours")
+def unpacked(stored: Stored) -> Neighbours:
+    """The lists, ready to vote."""
+    V, k = map(int, stored["shape"])
+    numbers = unpack(stored["numbers"], V * k).reshape(V, k)
+    levels = unpack(stored["weights"], V * k).reshape(V, k)
+    return Neighbours(numbers.astype(np.uint32), levels.astype(np.uint8), stored["values"])
+
+
+ITEMCF = NeighboursAlone(
+    "itemcf",
+    [
+        {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.3, "sharpness": 1.0},
+        {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 1.0},
+        {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.4, "sharpness": 1.5},
+        {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
+    ],
+)
+SPARSE_LINEAR = NeighboursAlone(
+    "sparse-linear",
+    [
+        {"ridge": 60.0, "target_power": 0.2},
+        {"ridge": 60.0, "target_power": 0.0},
+        {"ridge": 60.0, "target_power": 0.4},
+        {"ridge": 20.0, "target_power": 0.2},
+    ],
+)
