@@ -19,14 +19,14 @@ help:            ## list the targets
 
 setup: $(READY)  ## make the virtual environment, if it is missing or out of date
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt device/python/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "elasticrec needs Python 3.11 or later, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1);" \
 	       "name another one: make PYTHON=python3.12" >&2; exit 1; }
 	@echo "==> making $(VENV) and installing the dependencies (once; minutes, mostly torch)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  -c constraints.txt -e ".[train,serve,plots,dev]"
+	  -c constraints.txt -e ".[train,serve,plots,dev]" -e device/python
 	@touch $@
 
 # Debian's programs for tests of JavaScript and of the page, where missing and to be had.

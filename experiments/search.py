@@ -21,7 +21,7 @@ import numpy as np
 import typer
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.estimator.config import SamplesConfig
 from elasticrec.presets import preset
 from elasticrec.search.answers import ALWAYS, answer_budgets
 from elasticrec.search.problem import Found
@@ -33,8 +33,7 @@ app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 NOMINAL = {5: 54.6, 10: 109.2, 25: 272.9}
 """Megabytes on Amazon-Book, and the bytes per item they grant."""
-FITTING = EstimatorConfig(widths=(32,), learning_rates=(0.01,))
-"""One width and learning rate, to be quick; the two-fold check chooses the L2."""
+FITTING = preset("default").estimator
 CONTROLS = (*ALWAYS, "greedy-measured")
 
 
@@ -173,14 +172,18 @@ def draw() -> None:
 
 def table(metric: str = "recall@50") -> str:
     """Each method's mean over seeds and the search's paired lead over it, as a Markdown table."""
-    found: dict[tuple[str, int], dict[str, dict[int, Any]]] = defaultdict(lambda: defaultdict(dict))
+    found: dict[tuple[str, int, int], dict[str, dict[int, Any]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     for line in lines.read("search"):
-        found[line["dataset"], line["nominal_mb"]][line["method"]][line["seed"]] = line
+        case = line["dataset"], line["config"]["space"]["n_groups"], line["nominal_mb"]
+        found[case][line["method"]][line["seed"]] = line
     rows = [
-        f"| data set | MB | method | {metric} | lead of the search | deviation | seconds | seeds |",
-        "|---|---|---|---|---|---|---|---|",
+        f"| data set | groups | MB | method | {metric} | lead of the search | deviation | seconds "
+        "| seeds |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    for (dataset, nominal), methods in sorted(found.items()):
+    for (dataset, groups, nominal), methods in sorted(found.items()):
         ours = methods["searched"]
         for method in ("searched", *CONTROLS):
             seeds = sorted(set(methods[method]) & set(ours))
@@ -192,7 +195,7 @@ def table(metric: str = "recall@50") -> str:
             seconds = mean(methods[method][seed]["seconds"] for seed in seeds)
             lead = "–" if method == "searched" else f"{mean(leads):+.5f}"
             rows.append(
-                f"| {dataset} | {nominal} | {method} | {mean(values):.5f} | {lead} "
+                f"| {dataset} | {groups} | {nominal} | {method} | {mean(values):.5f} | {lead} "
                 f"| {spread if method != 'searched' else '–'} | {seconds:.3f} | {len(seeds)} |"
             )
     return "\n".join(rows)
