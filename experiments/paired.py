@@ -1,0 +1,73 @@
+"""Is ours better than a rival for the same people? Values per user, and paired t-tests on them.
+
+Values are kept beside the results, in a folder that is not committed; the tests are lines of their
+own, so that the committed lines suffice to draw. A user's value is the mean over seeds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elasticrec.evaluation.significance import paired_t_test
+from experiments import lines
+
+METRIC = "recall@50"
+EXPERIMENT = "table2-tests"
+
+
+def keep(folder: Path, line: dict[str, Any], values: np.ndarray) -> None:
+    """Write the values per user of one line."""
+    path = _path(folder, line)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, values=values.astype(np.float32))
+
+
+def _path(folder: Path, line: dict[str, Any]) -> Path:
+    words = (line["method"], line["person"], line["config_hash"], f"{line['nominal_mb']:g}")
+    return folder / line["dataset"] / f"{'-'.join(words)}-{line['seed']}.npz"
+
+
+def compare_all(folder: Path, results: Path, n_seeds: int, ours: str = "ours") -> int:
+    """How many tests were made: ours against each rival, at each size where both have all seeds."""
+    groups = defaultdict(list)
+    for line in lines.read_from(results, "table2"):
+        if line["seed"] < n_seeds and _path(folder, line).exists():
+            key = line["dataset"], line["nominal_mb"], line["method"], line["person"]
+            groups[(*key, line["config_hash"])].append(line)
+    whole = {key: found for key, found in groups.items() if len(found) == n_seeds}
+    done = {
+        (line["dataset"], line["nominal_mb"], line["method"], line["config_hash"])
+        for line in lines.read_from(results, EXPERIMENT)
+    }
+    count = 0
+    mine = {key: found for key, found in whole.items() if key[2] == ours and key[3] != "history"}
+    for (dataset, mb, _, _, our_hash), our_lines in mine.items():
+        for (d, size, method, person, rival_hash), found in whole.items():
+            config = {"ours": our_hash, "rival": rival_hash, "person": person, "seeds": n_seeds}
+            known = (dataset, mb, method, lines.config_hash(config)) in done
+            if (d, size) != (dataset, mb) or method == ours or known:
+                continue
+            test = paired_t_test(_mean(folder, our_lines), _mean(folder, found))
+            about = {name: found[0][name] for name in ("split", "budget_mb", "nominal_mb")}
+            metrics = {"difference": test.difference, "t": test.t, "p": test.p, "users": test.n}
+            lines.append_to(
+                results,
+                EXPERIMENT,
+                {
+                    **about, "dataset": dataset, "method": method, "person": person, "seed": 0,
+                    "metrics": metrics, "seconds": 0.0, "config": config, "metric": METRIC,
+                },
+            )  # fmt: skip
+            count += 1
+    return count
+
+
+def _mean(folder: Path, found: list[dict[str, Any]]) -> np.ndarray:
+    """(n,) each user's mean over seeds."""
+    loaded = [np.load(_path(folder, line))["values"].astype(np.float64) for line in found]
+    mean: np.ndarray = np.mean(loaded, axis=0)
+    return mean

@@ -1,0 +1,102 @@
+"""Tasks of Table 2: one method with one setting and one seed at some sizes, and its plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments import plans
+
+if TYPE_CHECKING:
+    from elasticrec.evaluation.questions import Part
+
+OURS = "ours"
+SCORES = {"rule-printed": "tiled", "rule-aligned": "aligned"}
+"""The paper's method by our name, and how its blocks meet a user."""
+LIBRARY = (OURS, *SCORES)
+"""What the library itself fits; all others are baselines."""
+RULE_TRIALS: list[dict[str, Any]] = [
+    {"learning_rate": 5e-3, "l2": 1e-4, "negatives": 1},
+    {"learning_rate": 1e-3, "l2": 1e-4, "negatives": 1},
+    {"learning_rate": 5e-3, "l2": 1e-3, "negatives": 8},
+    {"learning_rate": 5e-3, "l2": 1e-3, "negatives": 32, "schedule": "cosine", "init_scale": 0.8},
+]
+"""What the paper leaves open, tried on validation like the settings of the others."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is spent on each method: everything, or less for a quick look."""
+
+    epochs: int | None = None
+    """Epochs of baselines, and the most of ours; None as many as suit each."""
+    rule_epochs: int = 60
+    """Epochs of the paper's method, at most."""
+    rule_samples: int = 5_000
+    """β: compositions of the paper's method that are measured, on 1,000 users."""
+    samples: int | None = None
+    """The same of ours, on 5,000; None as many as the preset says."""
+    blocks: int | None = None
+    """N of ours and of the paper's; None as their settings say."""
+    steps: int | None = None
+    """Steps of the estimators; None until they converge."""
+
+    def config(self) -> dict[str, Any]:
+        """What differs from the whole extent."""
+        whole = asdict(Extent())
+        return {name: value for name, value in asdict(self).items() if value != whole[name]}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One measurement to be made; everything a worker needs."""
+
+    experiment: str
+    dataset: str
+    method: str
+    loss: str
+    settings: dict[str, Any]
+    seed: int
+    sizes: tuple[float, ...]
+    part: Part
+    data: Path
+    results: Path
+    """Folder of result lines."""
+    kept: Path | None = None
+    """Folder for models under way and for values per user."""
+    extent: Extent = field(default_factory=Extent)
+    device: str = "cpu"
+    threads: int = 1
+    tuned_on: int | None = None
+    """Of a tuning: validation pairs of the split it reads."""
+
+    def __str__(self) -> str:
+        sizes = "/".join(f"{mb:g}" for mb in self.sizes)
+        setting = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        word = f"{self.dataset} {self.method} ({self.loss}) {sizes} MB seed {self.seed}"
+        return f"{word} {self.part}" + (f" [{setting}]" if self.part == "validation" else "")
+
+    def config(self) -> dict[str, Any]:
+        """What the numbers depend on, seed and size aside."""
+        found: dict[str, Any] = {"loss": self.loss, "settings": self.settings}
+        if self.method in LIBRARY:
+            found |= plan_of(self).config()
+        found |= self.extent.config()
+        return found | ({} if self.tuned_on is None else {"tuned_on": self.tuned_on})
+
+
+def plan_of(task: Task) -> plans.Plan:
+    """The settings of ours or of the paper's method in every stage."""
+    from elasticrec.training.config import TrainConfig
+
+    extent = task.extent
+    blocks = {} if extent.blocks is None else {"n_blocks": extent.blocks}
+    if task.method == OURS:
+        train = TrainConfig(**(task.settings | blocks))
+        train = replace(train, epochs=min(train.epochs, extent.epochs or train.epochs))
+        plan = plans.ours(train, extent.samples)
+    else:
+        changes = task.settings | {"epochs": extent.rule_epochs} | blocks
+        plan = plans.rule(task.dataset, SCORES[task.method], changes, extent.rule_samples)
+    return plan if extent.steps is None else plan.shortened(extent.steps)

@@ -1,0 +1,142 @@
+"""Table 2: a run on a made world, what is left of it afterwards, and what the lines say."""
+
+import numpy as np
+import pytest
+
+from elasticrec.data.synthetic import planted_world
+from experiments import comparison, lines, paired, table2
+from experiments.comparison import Measurements
+from experiments.table2_session import Session, measure_all
+
+
+@pytest.fixture
+def session(tmp_path):
+    world = planted_world(200, 400, 5_000, np.random.default_rng(0), n_clusters=6)
+    world.save(tmp_path / "goodbooks.npz")
+    results, kept = tmp_path / "results", tmp_path / "kept"
+    return Session(
+        tmp_path, tmp_path, table2.GOODBOOKS, results, kept,
+        ("pmf", "itemcf"), (2, 5), 2, extent=table2.SMOKE,
+    )  # fmt: skip
+
+
+def test_the_smoke_run_measures_ours_and_rivals_and_records_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "RESULTS", tmp_path)
+    shown = table2.run_smoke(("ours", "rule-printed", "rule-aligned", "pmf", "itemcf"))
+    for row in ("ours", "ours, history alone", "rule-printed", "rule-aligned", "itemcf"):
+        assert f"| {row} |" in shown
+    assert "| pmf, our loss |" in shown
+    assert "| pmf, the paper's loss |" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_tunes_then_tests_and_skips_what_is_there(session):
+    first = measure_all(session, ["goodbooks"], 1, None, False)
+    assert not [outcome for outcome in first if outcome.failed]
+    tuned = lines.read_from(session.results, "table2-tuning")
+    assert {line["part"] for line in tuned} == {"validation"}
+    assert {line["nominal_mb"] for line in tuned} == {5}
+    found = lines.read_from(session.results, "table2")
+    assert {line["seed"] for line in found} == {0, 1}
+    best = max(
+        (line for line in tuned if line["method"] == "pmf" and line["loss"] == "ours"),
+        key=lambda line: line["metrics"]["recall@50"],
+    )
+    chosen = [line for line in found if line["method"] == "pmf" and line["loss"] == "ours"]
+    assert {str(line["config"]["settings"]) for line in chosen} == {str(best["config"]["settings"])}
+    for line in found:
+        assert line["file_bytes"] <= line["budget_mb"] * 1e6
+    assert measure_all(session, ["goodbooks"], 1, None, False) == []
+
+
+def test_a_method_that_fails_does_not_stop_the_others(session, monkeypatch, capsys):
+    from experiments.baselines import BASELINES
+
+    class Broken:
+        name, losses, sizes = "itemcf", ("none",), "any"
+
+        def trials(self, loss):
+            return [{}]
+
+        def fit(self, *args, **kwargs):
+            raise RuntimeError("it broke")
+
+    from experiments import methods
+
+    monkeypatch.setattr(methods, "_baselines", lambda: BASELINES | {"itemcf": Broken()})
+    ended = measure_all(session, ["goodbooks"], 1, None, False)
+    assert {outcome.task.method for outcome in ended if outcome.failed} == {"itemcf"}
+    assert "RuntimeError: it broke" in capsys.readouterr().out
+    assert {line["method"] for line in lines.read_from(session.results, "table2")} == {"pmf"}
+
+
+def _append(results, method, mb, seed, value, *, seconds=1.0, once=0.0, config=None):
+    person = "vector+history" if method == "ours" else "vector"
+    return lines.append_to(
+        results, "table2",
+        {"dataset": "gowalla", "split": "published", "method": method, "person": person,
+         "budget_mb": mb / 2, "nominal_mb": mb, "seed": seed, "seconds": seconds,
+         "once_seconds": once, "config": config or {"a": 1}, "loss": "ours", "part": "test",
+         "metrics": {"recall@50": value}},
+    )  # fmt: skip
+
+
+def test_leads_are_over_the_best_rival_and_have_a_p_value(tmp_path):
+    rng, users = np.random.default_rng(0), tmp_path / "users"
+    base = rng.random(500)
+    for seed in (0, 1):
+        for method, mb, value in (("ours", 5, 0.3), ("pmf", 5, 0.2), ("lightrec", 5, 0.25)):
+            line = _append(tmp_path, method, mb, seed, value)
+            noise = rng.normal(0, 0.1, 500)
+            paired.keep(users, line, base + value + noise)
+    assert paired.compare_all(users, tmp_path, 2) == 2
+    assert paired.compare_all(users, tmp_path, 2) == 0  # they are there
+    (lead,) = Measurements(tmp_path).leads("gowalla", dense=True)
+    assert lead.rival.method == "lightrec"
+    assert lead.better == pytest.approx(0.2)
+    assert lead.p < 1e-6
+    assert Measurements(tmp_path).leads("gowalla", dense=False) == []
+
+
+def test_users_are_averaged_over_seeds_before_the_test(tmp_path):
+    users = tmp_path / "users"
+    values = {"ours": ([0.0, 1.0, 0.5], [1.0, 0.0, 0.5]), "pmf": ([0.5, 0.5, 0.0], [0.5, 0.5, 0.0])}
+    for method, by_seed in values.items():
+        for seed, each in enumerate(by_seed):
+            line = _append(tmp_path, method, 5, seed, float(np.mean(each)))
+            paired.keep(users, line, np.array(each))
+    paired.compare_all(users, tmp_path, 2)
+    (test,) = lines.read_from(tmp_path, "table2-tests")
+    assert test["metrics"]["difference"] == pytest.approx(1 / 6)
+    assert test["metrics"]["t"] == pytest.approx(1.0)  # differences 0, 0, 1/2
+
+
+def test_only_the_newest_settings_of_a_row_count(tmp_path):
+    _append(tmp_path, "lightrec", 5, 0, 0.9, config={"a": "old"})
+    _append(tmp_path, "lightrec", 5, 0, 0.2, config={"a": "new"})
+    found = Measurements(tmp_path)
+    (row,) = found.rows("gowalla")
+    assert found.value("gowalla", row, 5) == 0.2
+
+
+def test_seconds_count_one_training_once_and_retraining_each_time(tmp_path):
+    for mb in (5, 10, 25):
+        _append(tmp_path, "ours", mb, 0, 0.3, seconds=2.0, once=60.0)
+        _append(tmp_path, "lightrec", mb, 0, 0.2, seconds=40.0)
+    found = Measurements(tmp_path)
+    taken = {row.method: found.seconds("gowalla", row) for row in found.rows("gowalla")}
+    assert taken == {"ours": (60.0, 2.0, 66.0), "lightrec": (0.0, 40.0, 120.0)}
+    assert "| ours | 60.0 | 2.0 | 66.0 |" in comparison.seconds_table(found, "gowalla")
+
+
+@pytest.mark.slow
+def test_the_quick_run_on_goodbooks(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    monkeypatch.setattr(lines, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(table2, "KEPT", tmp_path / "kept")
+    asked = ["run", "--quick", "--data", str(tmp_path), "--methods", "ours,itemcf"]
+    done = CliRunner().invoke(table2.app, asked)
+    assert done.exit_code == 0, done.output
+    found = Measurements(tmp_path / "results")
+    assert {row.method for row in found.rows("goodbooks")} == {"ours", "itemcf"}
