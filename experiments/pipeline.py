@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from experiments.plans import Plan, limited_menu
 
 if TYPE_CHECKING:
     from elasticrec.data.splitting import Split
+    from elasticrec.evaluation.coded import CodedModel
     from elasticrec.evaluation.questions import Part
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.search.problem import Found
@@ -148,10 +150,9 @@ class Ready:
         """How a composition ranks, each user's values kept."""
         if self.plan.coded:
             from elasticrec.evaluation.device_path import measure_composition
-            from elasticrec.storing import load_coded
 
             return measure_composition(
-                load_coded(self.folder), composition, self.split, person=person, part=part,
+                self._model, composition, self.split, person=person, part=part,
                 metrics=metrics, device=self.device, keep_per_user=True,
             )  # fmt: skip
         from elasticrec.evaluation.ranking import evaluate
@@ -160,6 +161,12 @@ class Ready:
             self.kept(composition), self.split, part=part,
             metrics=metrics, device=self.device, keep_per_user=True,
         )  # fmt: skip
+
+    @cached_property
+    def _model(self) -> CodedModel:
+        from elasticrec.storing import load_coded
+
+        return load_coded(self.folder)
 
     def kept(self, composition: Composition) -> Any:
         """The table as a composition of whole blocks leaves it."""
