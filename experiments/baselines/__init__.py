@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from experiments.baselines.contract import Baseline, BudgetTooSmall, Fitted
+from experiments.baselines.dlrm_ce import DLRM_CE
+from experiments.baselines.faiss_pq import FAISS_PQ
 from experiments.baselines.lightgcn import LIGHTGCN, LIGHTGCN_INT8
+from experiments.baselines.matryoshka import MATRYOSHKA
 from experiments.baselines.neighbours import ITEMCF, SPARSE_LINEAR
 from experiments.baselines.pmf import PMF, PMF_INT8
+from experiments.baselines.pruning import PRUNING
 
-_ALL: tuple[Baseline, ...] = (PMF, LIGHTGCN, PMF_INT8, LIGHTGCN_INT8, ITEMCF, SPARSE_LINEAR)
+_ALL: tuple[Baseline, ...] = (
+    *(PMF, LIGHTGCN, PMF_INT8, LIGHTGCN_INT8),
+    *(DLRM_CE, MATRYOSHKA, PRUNING, FAISS_PQ),
+    *(ITEMCF, SPARSE_LINEAR),
+)
 BASELINES: dict[str, Baseline] = {each.name: each for each in _ALL}
 """By name; each trains by the library's own loop."""
 
