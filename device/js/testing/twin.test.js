@@ -70,6 +70,28 @@ describe('against the slow twin', () => {
     }
   });
 
+  test('neighbours among many items are told apart by more than their lower bits', () => {
+    const spec = draw(6, {
+      N: 1,
+      sizes: [30_001, 3, 40_002],
+      depths: [[1], [0], [2]],
+      neighbours: [3, 2, 1],
+      scaled: 1,
+      withdrawn: [],
+    });
+    const bundle = readBundle(write(spec)),
+      voted = [0, 700, 9001, 29_999, 30_000].flatMap((i) => spec.slots[0][i]);
+    voted.push(...spec.slots[2].slice(-9).flat(), { number: 1 }); // some are left over by fours
+    const others = voted.map(({ number }) => number ^ 65_536).filter((number) => number < spec.V);
+    assert(others.length > 1);
+    const rising = distinct([...voted.slice(9).map(({ number }) => number), ...others]);
+    const scores = scoresOf(spec, personOf(spec, rising), rising, false);
+    assert.deepEqual(
+      Array.from(allScores(bundle, { history: rising }, scores), bits),
+      Array.from(scores, (score) => bits(score + 0)),
+    );
+  });
+
   test('equal scores come by rising number', () => {
     const flat = {
       N: 1,

@@ -19,7 +19,8 @@
 /** @typedef {{items: Listed[], unknown: number}} List `unknown`: history ids that were skipped */
 /** @typedef {{ids: string[], titles: (string | null)[] | null}} Catalogue by item number */
 /** @typedef {ReturnType<typeof readGroups>['groups'][number]} Group */
-/** @typedef {{u: Float32Array, n: number, isHeld: Uint8Array, column: number}} Person (10) */
+/** @typedef {{u: Float32Array, held: Uint32Array, isHeld: Uint8Array, kind: number}} Person (10) */
+/** @typedef {(first: number, scores: Float32Array) => void} Take one stretch of items */
 
 /** A file that breaks a rule of the format or belongs to another model, or an unknown item. */
 export class BundleError extends Error { name = 'BundleError'; }
@@ -150,12 +151,9 @@ function readObject(bytes, what) {
 const slotBytes = (size, bits) => (
   (bits >> 3) * size + (bits & 7) * Math.ceil(size / 8) + Math.ceil(size / 2));
 
-/**
- * The groups (4), and how long CODES and NEIGHBOURS are.
- * @param {View} bytes @param {number} G @param {number} N @param {number} V @param {number} bits
- */
-function readGroups(bytes, G, N, V, bits) {
-  const view = viewOf(bytes), groups = [];
+/** The groups (4). @param {View} bytes @param {number} G @param {number} V @param {number} bits */
+function readGroups(bytes, G, V, bits) {
+  const view = viewOf(bytes), N = bytes.length / G - 16, groups = [];
   let first = 0, codesAt = 0, slotsAt = 0;
   for (let g = 0; g < G; g++) {
     const at = 16 * g, depths = bytes.subarray(16 * G + N * g, 16 * G + N * (g + 1));
@@ -164,12 +162,8 @@ function readGroups(bytes, G, N, V, bits) {
     checkZero(bytes, at + 5, at + 8);
     const weights = [8, 12].map((field) => (
       within(view.getFloat32(at + field, true), 0, LARGEST, `vote weight of group ${g}`)));
-    const planes = Array.from(depths).flatMap((b, n) => Array.from(
-      { length: within(b, 0, 8, `depth in group ${g}`) },
-      (_, p) => 256 * (1 + ((b * (b - 1)) / 2 + p) * N + n)));
-    const columns = planes.length, tables = new Uint32Array(Math.ceil(columns / 8) * 8);
-    tables.set(planes); // where the table of each byte column starts; in eights, with one of zeros
-    groups.push({ g, first, size, depths, columns, tables, codesAt, neighbours, slotsAt, weights });
+    const columns = depths.reduce((sum, b) => sum + within(b, 0, 8, `depth in group ${g}`), 0);
+    groups.push({ g, first, size, depths, columns, codesAt, neighbours, slotsAt, weights });
     first += size;
     codesAt += columns && size * (1 + columns);
     slotsAt += neighbours * slotBytes(size, bits);
@@ -177,9 +171,6 @@ function readGroups(bytes, G, N, V, bits) {
   same(first, V, 'items of all groups');
   return { groups, codesLength: codesAt, slotsLength: slotsAt };
 }
-
-/** A 4-bit weight. @param {Uint8Array} slots @param {number} at @param {number} i in the group */
-const weightOf = (slots, at, i) => (slots[at + (i >> 1)] >> (4 * (i & 1))) & 15;
 
 /** Below 0 where a comes first. @param {Uint8Array} a @param {Uint8Array} b */
 function compare(a, b) {
@@ -197,30 +188,33 @@ function unit(x) {
 const turned = (bits) => (bits >>> 31 ? bits : bits ^ 0x7fffffff);
 
 /**
- * Adds eight byte columns of a group to the sums, in order (11.3).
- * @param {Float32Array} sums @param {Uint8Array} codes @param {number} at the first item's gain
- * @param {Group} group @param {number} first column @param {Float32Array} T
+ * Adds four columns to sums, in order (11.3), four items at a time and none that are left over.
+ * @param {Float32Array} sums @param {DataView} codes @param {number} a where the first starts
+ * @param {number} size from one to the next @param {number} last where the last of all starts
+ * @param {Float32Array} A @param {Float32Array} B @param {Float32Array} C @param {Float32Array} D
  */
-function addEight(sums, codes, at, { size, columns, tables }, first, T) {
-  const eight = tables.subarray(first, first + 8), [t0, t1, t2, t3, t4, t5, t6, t7] = eight;
-  const [c0, c1, c2, c3, c4, c5, c6, c7] = Array.from(eight, (_, j) => (
-    at + size * Math.min(first + j + 1, columns)));
-  for (let i = 0; i < sums.length; i++) {
-    let t = fround(fround(sums[i] + T[t0 + codes[c0 + i]]) + T[t1 + codes[c1 + i]]);
-    t = fround(fround(t + T[t2 + codes[c2 + i]]) + T[t3 + codes[c3 + i]]);
-    t = fround(fround(t + T[t4 + codes[c4 + i]]) + T[t5 + codes[c5 + i]]);
-    sums[i] = fround(t + T[t6 + codes[c6 + i]]) + T[t7 + codes[c7 + i]];
+function addFour(sums, codes, a, size, last, A, B, C, D) {
+  const b = Math.min(a + size, last), c = Math.min(b + size, last), d = Math.min(c + size, last);
+  for (let i = 0, end = sums.length - 3; i < end; i += 4) {
+    const e = codes.getUint32(a + i, true), f = codes.getUint32(b + i, true);
+    const g = codes.getUint32(c + i, true), h = codes.getUint32(d + i, true);
+    let s = fround(sums[i] + A[e & 255]), t = fround(sums[i + 1] + A[(e >>> 8) & 255]);
+    let u = fround(sums[i + 2] + A[(e >>> 16) & 255]), v = fround(sums[i + 3] + A[e >>> 24]);
+    s = fround(s + B[f & 255]), t = fround(t + B[(f >>> 8) & 255]);
+    u = fround(u + B[(f >>> 16) & 255]), v = fround(v + B[f >>> 24]);
+    s = fround(s + C[g & 255]), t = fround(t + C[(g >>> 8) & 255]);
+    u = fround(u + C[(g >>> 16) & 255]), v = fround(v + C[g >>> 24]);
+    sums[i] = s + D[h & 255], sums[i + 1] = t + D[(h >>> 8) & 255];
+    sums[i + 2] = u + D[(h >>> 16) & 255], sums[i + 3] = v + D[h >>> 24];
   }
 }
 
 /** An open bundle; made by `openBundle` or `readBundle`. */
 export class Bundle {
   #V; #N; #D; #kind; #scaled; #about; #sigma; #steps; #gains; #votes; #means;
-  #bits; #groups; #used; #codes; #slots; #map; #ids; #idView;
+  #bits; #groups; #codes; #slots; #map; #ids; #idView;
   #order = /** @type {Uint32Array | undefined} */ (undefined); // item numbers by rising key
-  #T = /** @type {Float32Array | undefined} */ (undefined); // a person's tables
-  #sums = new Float32Array(STRETCH); #voted = new Float32Array(STRETCH);
-  #numbers = new Int32Array(STRETCH); #withdrawn = /** @type {number[]} */ ([]);
+  #withdrawn = /** @type {number[]} */ ([]); #T = /** @type {Float32Array[]} */ ([]); // tables
 
   /** @param {View} bytes */
   constructor(bytes) {
@@ -229,8 +223,7 @@ export class Bundle {
     const V = this.#V = within(view.getUint32(0, true), 1, most, 'items');
     const G = within(view.getUint16(4, true), 1, Math.min(V, 4096), 'groups');
     const N = this.#N = within(view.getUint16(6, true), 1, 256, 'blocks per item');
-    const D = this.#D = 8 * N, used = this.#used = new Uint8Array(1 + 36 * N);
-    const kind = this.#kind = within(shape[9], 0, 3, 'id kind');
+    const D = this.#D = 8 * N, kind = this.#kind = within(shape[9], 0, 3, 'id kind');
     this.#scaled = within(shape[11], 0, 1, 'vote scale');
     same(shape[8], 8, 'numbers per block');
     checkZero(shape, 12, 16);
@@ -246,9 +239,8 @@ export class Bundle {
     this.#means = halves(need(sections, 'MEANS', 2 * (G + 1) * D), 'MEANS');
     this.#map = sections.MAP && halves(need(sections, 'MAP', 2 * D * D), 'MAP');
     this.#bits = Math.max(1, 32 - Math.clz32(V - 1)); // of an item number
-    const read = readGroups(need(sections, 'GROUPS', G * (16 + N)), G, N, V, this.#bits);
+    const read = readGroups(need(sections, 'GROUPS', G * (16 + N)), G, V, this.#bits);
     this.#groups = read.groups;
-    for (const { tables } of this.#groups) for (const at of tables) used[at / 256] = 1;
     this.#codes = need(sections, 'CODES', read.codesLength);
     this.#slots = need(sections, 'NEIGHBOURS', read.slotsLength || undefined);
     for (const group of this.#groups) this.#checkSlots(group);
@@ -283,15 +275,15 @@ export class Bundle {
     const { held, unknown } = this.#known(history), person = this.#personOf(held, user);
     const skip = bitsOf(this.#V, this.#withdrawn, this.#known(exclude).held, repeat ? [] : held);
     if (only) bitsOf(this.#V, this.#known(only).held).forEach((kept, i) => { skip[i] |= ~kept; });
-    return { items: this.#list(person, k, skip, why), unknown };
+    return { items: this.#list(person, skip, { k, why }), unknown };
   }
 
   /** The k items most like one (12). @param {Id} item @returns {List} */
   similar(item, k = 20) {
     const number = within(this.number(item), 0, this.#V, `number of item ${item}, -1 if unknown`);
-    const u = Float32Array.from(this.#direction(number)), isHeld = bitsOf(this.#V, [number]);
-    const skip = bitsOf(this.#V, this.#withdrawn, [number]);
-    return { items: this.#list({ u, n: 1, isHeld, column: 1 }, k, skip, false), unknown: 0 };
+    const u = Float32Array.from(this.#direction(number)), held = Uint32Array.of(number);
+    const isHeld = bitsOf(this.#V, held), skip = bitsOf(this.#V, this.#withdrawn, held);
+    return { items: this.#list({ u, held, isHeld, kind: 1 }, skip, { k }), unknown: 0 };
   }
 
   /** Ids and titles (14). @param {string | Bytes} file @returns {Promise<Catalogue>} */
@@ -377,46 +369,32 @@ export class Bundle {
     return this.#groups[this.#groups.findLastIndex(({ first }) => first <= number)];
   }
 
-  /**
-   * Where a slot's weights are; reads the slot of items `from` to `from + n` of a group (7).
-   * @param {Group} group @param {number} slot @param {number} from @param {number} n
-   */
-  #readSlot({ size, slotsAt }, slot, from, n) {
-    const slots = this.#slots, numbers = this.#numbers.fill(0, 0, n), bits = this.#bits;
-    let at = slotsAt + slot * slotBytes(size, bits), bit = 0;
-    for (; bit + 8 <= bits; bit += 8, at += size) {
-      for (let i = 0, k = at + from; i < n; i++, k++) numbers[i] |= slots[k] << bit;
-    }
-    for (; bit < bits; bit++, at += Math.ceil(size / 8)) {
-      for (let i = 0, k = from; i < n; i++, k++) {
-        numbers[i] |= ((slots[at + (k >> 3)] >> (k & 7)) & 1) << bit;
-      }
-    }
-    return at;
+  /** A slot of item i (7). @param {Group} group @param {number} slot @param {number} i */
+  #neighbour({ size, slotsAt }, slot, i) {
+    const slots = this.#slots, bits = this.#bits, plane = (size + 7) >> 3;
+    let at = slotsAt + slot * slotBytes(size, bits), number = 0, bit = 0;
+    for (; bit + 8 <= bits; bit += 8, at += size) number |= slots[at + i] << bit;
+    for (; bit < bits; bit++, at += plane) number |= ((slots[at + (i >> 3)] >> (i & 7)) & 1) << bit;
+    return { number, weight: (slots[at + (i >> 1)] >> (4 * (i & 1))) & 15 };
   }
 
   /** @param {Group} group */
   #checkSlots(group) {
-    const { first, size, neighbours } = group, before = new Uint8Array(Math.min(size, STRETCH));
-    for (let from = 0; neighbours && from < size; from += STRETCH) {
-      const n = Math.min(STRETCH, size - from);
-      before.fill(15);
-      for (let slot = 0; slot < neighbours; slot++) {
-        const at = this.#readSlot(group, slot, from, n);
-        for (let i = 0; i < n; i++) {
-          const weight = weightOf(this.#slots, at, from + i), number = this.#numbers[i];
-          if (weight > before[i] || number >= (weight ? this.#V : 1)) {
-            throw new BundleError(`slot ${slot} of item ${first + from + i}: neighbour ${number}, `
-              + `weight ${weight} behind weight ${before[i]}`);
-          }
-          before[i] = weight;
-        }
-        let unused = size & 1 ? this.#slots[at + (size >> 1)] >> 4 : 0;
-        for (let r = 0; size & 7 && r < (this.#bits & 7); r++) {
-          unused |= this.#slots[at - 1 - r * Math.ceil(size / 8)] >> (size & 7);
-        }
-        same(unused, 0, `unused bits behind item ${first + size - 1}`);
+    const { first, size, neighbours, slotsAt } = group, slots = this.#slots, bits = this.#bits;
+    for (let i = 0; neighbours && i < size; i++) {
+      for (let slot = 0, before = 15; slot < neighbours; slot++) {
+        const { number, weight } = this.#neighbour(group, slot, i);
+        if (weight > before || number >= (weight ? this.#V : 1)) same(`${number}, weight ${weight}`,
+          `0 to ${this.#V - 1}, weight 0 to ${before}`, `slot ${slot} of item ${first + i}`);
+        before = weight;
       }
+    }
+    const plane = Math.ceil(size / 8), half = Math.ceil(size / 2), left = size & 7;
+    for (let slot = 1; slot <= neighbours; slot++) {
+      const end = slotsAt + slot * slotBytes(size, bits), start = end - half - (bits & 7) * plane;
+      let unused = size & 1 ? slots[end - 1] >> 4 : 0;
+      for (let at = end - half; left && at > start; at -= plane) unused |= slots[at - 1] >> left;
+      same(unused, 0, `unused bits in slot ${slot - 1} behind item ${first + size - 1}`);
     }
   }
 
@@ -442,16 +420,16 @@ export class Bundle {
 
   /** Who asks (10). @param {Uint32Array} held @param {Bytes | null} [user] */
   #personOf(held, user) {
-    const D = this.#D, map = this.#map, n = held.length, isHeld = bitsOf(this.#V, held);
-    if (user) return { u: this.#readVector(bytesOf(user)), n, isHeld, column: 0 };
-    if (n === 0) return { u: this.#means.subarray(-D), n, isHeld, column: 1 };
+    const D = this.#D, map = this.#map, isHeld = bitsOf(this.#V, held);
+    if (user) return { u: this.#readVector(bytesOf(user)), held, isHeld, kind: 0 };
+    if (!held.length) return { u: this.#means.subarray(-D), held, isHeld, kind: 1 };
     const sum = new Float64Array(D), mapped = new Float64Array(D);
     for (const i of held) this.#direction(i).forEach((value, k) => { sum[k] += value; });
     const s = unit(sum);
     for (let j = 0; map && j < D; j++) {
       for (let k = 0; k < D; k++) mapped[k] += s[j] * map[j * D + k];
     }
-    return { u: Float32Array.from(map ? mapped : s), n, isHeld, column: 1 };
+    return { u: Float32Array.from(map ? mapped : s), held, isHeld, kind: 1 };
   }
 
   /** A person's vector from its file (13). @param {View} bytes */
@@ -465,61 +443,85 @@ export class Bundle {
     return halves(bytes.subarray(48), 'a number of the vector file');
   }
 
-  /** A person's tables (11.2): zeros, then all blocks of each plane. @param {Float32Array} u */
-  #makeTables(u) {
-    const N = this.#N, T = this.#T ??= new Float32Array(256 * (1 + 36 * N));
-    for (let table = 1; table < this.#used.length; table++) {
-      const at = 256 * table, n = (table - 1) % N, plane = (table - 1 - n) / N;
-      const s = fround(this.#steps[plane] * this.#sigma[n]);
-      if (!this.#used[table]) continue;
-      T[at + 1] = u[8 * n] * s;
-      T[at] = -T[at + 1];
-      for (let j = 1; j < 8; j++) {
-        const w = fround(u[8 * n + j] * s), half = 1 << j;
-        for (let v = at; v < at + half; v++) {
-          T[v + half] = T[v] + w;
-          T[v] -= w;
+  /**
+   * The tables of a group's columns (11.2), then zeros up to a multiple of four.
+   * @param {Uint8Array} depths @param {Float32Array} u @param {Set<Float32Array>} made for u
+   */
+  #tablesOf(depths, u, made) {
+    const N = this.#N, tables = [];
+    for (let n = 0; n < N; n++) {
+      for (let p = 0, b = depths[n]; p < b; p++) {
+        const step = (b * (b - 1)) / 2 + p, T = this.#T[step * N + n] ??= new Float32Array(256);
+        tables.push(T);
+        if (made.has(T)) continue;
+        const s = fround(this.#steps[step] * this.#sigma[n]);
+        T[0] = 0;
+        for (let j = 0; j < 8; j++) {
+          const w = fround(u[8 * n + j] * s), half = 1 << j;
+          for (let v = 0; v < half; v++) T[v + half] = T[v] + w, T[v] -= w;
         }
+        made.add(T);
       }
     }
-    return T;
+    while (tables.length % 4) tables.push(this.#T[36 * N] ??= new Float32Array(256));
+    return tables;
   }
 
   /**
-   * Gives the scores (11) of all items that keep something, stretch by stretch.
-   * @param {Person} person @param {(first: number, scores: Float32Array) => void} take
+   * Adds c times what the history votes for items of a group, from one on (11.4).
+   * @param {Float32Array} sums @param {Group} group @param {number} from @param {number} c
+   * @param {Uint8Array} isHeld @param {Uint8Array} low the lower 16 bits of the history
    */
-  #score({ u, n: held, isHeld, column }, take) {
-    const codes = this.#codes, gains = this.#gains, slots = this.#slots, numbers = this.#numbers;
-    const T = this.#makeTables(u), D = this.#D, root = this.#scaled && held ? Math.sqrt(held) : 1;
+  #addVotes(sums, group, from, c, isHeld, low) {
+    const { size, neighbours, slotsAt } = group, n = sums.length, voted = new Float32Array(n);
+    const bytes = slotBytes(size, this.#bits), view = viewOf(this.#slots);
+    for (let slot = 0; slot < neighbours; slot++) {
+      for (let i = 0, at = slotsAt + slot * bytes + from; i < n; i += 4, at += 4) {
+        if (this.#bits >= 16 && i + 4 <= n) { // most neighbours are not in the history
+          const a = view.getUint32(at, true), b = view.getUint32(at + size, true);
+          if (!(low[(a & 255) | ((b << 8) & 0xff00)] | low[((a >>> 8) & 255) | (b & 0xff00)]
+            | low[((a >>> 16) & 255) | ((b >>> 8) & 0xff00)]
+            | low[(a >>> 24) | ((b >>> 16) & 0xff00)])) continue;
+        }
+        for (let j = i; j < i + 4 && j < n; j++) {
+          const { number, weight } = this.#neighbour(group, slot, from + j);
+          if (has(isHeld, number)) voted[j] += this.#votes[weight];
+        }
+      }
+    }
+    for (let i = 0; i < n; i++) sums[i] += fround(c * voted[i]);
+  }
+
+  /** The scores (11) of what keeps something. @param {Person} person @param {Take} take */
+  #score({ u, held, isHeld, kind }, take) {
+    const codes = this.#codes, view = viewOf(codes), gains = this.#gains, D = this.#D;
+    const root = this.#scaled && held.length ? Math.sqrt(held.length) : 1, made = new Set();
+    const buffer = new Float32Array(STRETCH), low = new Uint8Array(65536);
+    for (const i of held) low[i & 65535] = 1;
     for (const group of this.#groups) {
       const { g, first, size, columns, codesAt, neighbours, weights } = group;
-      const c = fround(weights[column] / root);
       const offset = fround(u.reduce((sum, value, k) => sum + value * this.#means[g * D + k], 0));
+      const T = this.#tablesOf(group.depths, u, made), c = fround(weights[kind] / root);
       for (let from = 0; (columns || neighbours) && from < size; from += STRETCH) {
-        const n = Math.min(STRETCH, size - from), sums = this.#sums.subarray(0, n).fill(0);
-        for (let i = 0; i < columns; i += 8) addEight(sums, codes, codesAt + from, group, i, T);
-        for (let i = 0, at = codesAt + from; i < n; i++, at++) {
-          sums[i] = offset + (columns && fround(sums[i] * gains[codes[at]]));
+        const n = Math.min(STRETCH, size - from), sums = buffer.subarray(0, n).fill(0);
+        const at = codesAt + from, last = at + size * columns;
+        for (let j = 0, a = at + size; j < columns; j += 4, a += 4 * size) {
+          addFour(sums, view, a, size, last, T[j], T[j + 1], T[j + 2], T[j + 3]);
         }
-        const voted = this.#voted.fill(0);
-        for (let slot = 0; slot < neighbours; slot++) {
-          const at = this.#readSlot(group, slot, from, n);
-          for (let i = 0; i < n; i++) {
-            if (has(isHeld, numbers[i])) voted[i] += this.#votes[weightOf(slots, at, from + i)];
-          }
+        for (let i = n & ~3; i < n; i++) {
+          for (let j = 0; j < columns; j++) sums[i] += T[j][codes[at + size * (j + 1) + i]];
         }
-        for (let i = 0; neighbours && i < n; i++) sums[i] += fround(c * voted[i]);
+        for (let i = 0; i < n; i++) {
+          sums[i] = offset + (columns && fround(sums[i] * gains[codes[at + i]]));
+        }
+        if (neighbours && held.length) this.#addVotes(sums, group, from, c, isHeld, low);
         take(first + from, sums);
       }
     }
   }
 
-  /**
-   * The list (12) of what is not to be skipped.
-   * @param {Person} person @param {number} k @param {Uint8Array} skip @param {boolean} why
-   */
-  #list(person, k, skip, why) {
+  /** The list (12). @param {Person} person @param {Uint8Array} skip @param {Ask} ask */
+  #list(person, skip, { k = 20, why = false }) {
     if (!Number.isInteger(k) || k < 0) throw new RangeError(`k: ${k}, expected a whole number`);
     const keys = new BigUint64Array(Math.min(this.#V + 1, Math.max(2 * k, 1024)));
     const parts = new Uint32Array(keys.buffer); // of each key, the score and the number
@@ -542,9 +544,8 @@ export class Bundle {
     cut();
     return Array.from({ length: used }, (_, i) => {
       word[0] = turned(parts[2 * i + UPPER]);
-      const number = parts[2 * i + 1 - UPPER], score = float[0];
-      const listed = { id: this.id(number), number, score };
-      return why ? { ...listed, why: this.#why(number, person.isHeld) } : listed;
+      const number = parts[2 * i + 1 - UPPER], score = float[0], id = this.id(number);
+      return { id, number, score, ...(why && { why: this.#why(number, person.isHeld) }) };
     });
   }
 
@@ -553,8 +554,7 @@ export class Bundle {
     const group = this.#groupOf(number);
     let largest = -1, who = -1;
     for (let slot = 0; slot < group.neighbours; slot++) {
-      const i = number - group.first, at = this.#readSlot(group, slot, i, 1);
-      const other = this.#numbers[0], weight = weightOf(this.#slots, at, i);
+      const { number: other, weight } = this.#neighbour(group, slot, number - group.first);
       const vote = weight && has(isHeld, other) ? this.#votes[weight] : -1;
       if (vote > largest || (vote === largest && other < who)) [largest, who] = [vote, other];
     }
