@@ -6,9 +6,10 @@ Bundles of Amazon-Book's and of the paper's Yelp size, random codes and neighbou
 one of codes alone, the hardest to score. A person has a server vector and 45 items. Scoring,
 the 100 best and the full sorted list (the paper's task) are apart. Beside the Python runtime, and
 in turns with it, so that other work on the machine hits all alike: NumPy with all vectors in
-float32 at 128 dimensions, the loops of `device_loop.c` over the same columns, faiss where it is
-installed. Node is measured by its own benchmark. On several cores each takes a person of its own.
-Memory is VmHWM of a process that does nothing but open a bundle and recommend.
+float32, at the 256 dimensions that models have ("full size", against which the limit is checked)
+and at 128; the loops of `device_loop.c` over the same columns; faiss where it is installed. Node is
+measured by its own benchmark, on one core. On several cores each takes a person of its own. All
+times are medians. Memory is VmHWM of a process that does nothing but open a bundle and recommend.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.lines import append, comparison
+from benchmarks.plain.bundle import N_BLOCKS, make_bundle
 from benchmarks.plain.device import Loop, faiss_rivals, node_times, numpy_rivals
 from experiments.provenance import ROOT
 
-N_GROUPS, DIMENSIONS, HISTORY = 20, 128, 45
-MEMORY_LIMIT, TOP_LIMIT = 64e6, 20.0
-"""Bytes at every size; milliseconds for the 100 best at 5 MB."""
+FULL, HALF, HISTORY = 8 * N_BLOCKS, 128, 45
+"""Dimensions of the two matrices of NumPy, and items that a person has."""
+MEMORY_LIMIT, TOP_LIMIT, NODE_LIMIT = 64e6, 20.0, 15.0
+"""Bytes at every size; at 5 MB milliseconds for the 100 best, and for scoring by Node."""
 NUMPY_LIMIT, LOOP_LIMIT = 1.5, 3.0
-"""How many times as long as each rival scoring may take at 5 MB."""
+"""How many times as long as each rival scoring may take at 5 MB: NumPy at full size, the loops."""
 MEMORY = """
 import sys, elasticrec_device
 with elasticrec_device.open(sys.argv[1]) as bundle:
@@ -46,55 +49,6 @@ with elasticrec_device.open(sys.argv[1]) as bundle:
 status = open("/proc/self/status").read().split()
 print(int(status[status.index("VmHWM:") + 1]) * 1024)
 """
-
-
-def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tuple[bytes, bytes]:
-    """A bundle that fills a budget with random bytes, and a person's vector for it.
-
-    With `columns` it keeps codes alone, else 4 or 8 neighbours too. Groups differ a little.
-    """
-    from elasticrec.bundle.material import Material
-    from elasticrec.bundle.person import vector_bytes
-    from elasticrec.bundle.writer import pack
-    from elasticrec.coding.codes import Codes
-    from elasticrec.coding.mixing import Mixing
-    from elasticrec.coding.neighbours import Neighbours
-    from elasticrec.space.composition import Composition, Menu
-
-    rng = np.random.default_rng(seed)
-    N, V, G = 16 if megabytes <= 5 else 32, n_items, N_GROUPS
-    K = 0 if columns else 4 if megabytes == 1 else 8
-    fixed = 3000 + 16 * (G + 1) * N + K * V * ((V - 1).bit_length() / 8 + 0.5)
-    fits = (megabytes * 1e6 - fixed) / V - 1  # byte columns
-    depths = np.zeros((G, N), dtype=np.uint8)
-    for g in range(G):
-        C = max(0, min(8 * N, int(fits + 0.9 - 1.8 * (g % 2))))  # every other group a column less
-        depths[g] = C // N + (np.arange(N) < C % N)
-    rows = np.unique(depths, axis=0)
-    menu = Menu(rows, np.full(len(rows), K, dtype=np.uint8))
-    bounds = np.linspace(0, V, G + 1).astype(np.int64)
-    kept = rows[rows.any(axis=1)]
-    codes = Codes(
-        planes=rng.integers(0, 256, (N, 8, V), dtype=np.uint8),
-        means=rng.normal(0, 0.1, (G, 8 * N)).astype(np.float16),
-        person=rng.normal(0, 0.1, 8 * N).astype(np.float16),
-        spreads=np.linspace(1, 0.2, N, dtype=np.float32),
-        steps=rng.uniform(0, 1, 36).astype(np.float32),
-        rotation=np.eye(8 * N, dtype=np.float32),
-        bounds=bounds,
-        rows=kept,
-        gains=rng.integers(0, 256, (len(kept), V), dtype=np.uint8),
-        gain_values=np.geomspace(0.5, 2, 256).astype(np.float32),
-    )
-    weights = -np.sort(-rng.integers(1, 16, (V, 16)), axis=1).astype(np.uint8)
-    numbers = rng.integers(0, V, (V, 16), dtype=np.uint32)
-    lists = Neighbours(numbers, weights, np.linspace(0, 1, 16, dtype=np.float32))
-    mixing = Mixing(np.ones((len(rows), 2), dtype=np.float32), True)
-    material = Material(codes, lists, mixing, menu, rng.bytes(32).hex())
-    bundle = pack(material, Composition(depths, np.full(G, K, dtype=np.uint8)), about={})
-    if len(bundle) > megabytes * 1e6:
-        raise AssertionError(f"{len(bundle)} bytes do not fit into {megabytes} MB")
-    return bundle, vector_bytes(rng.normal(0, 0.1, 8 * N).astype(np.float32), material.model_id)
 
 
 def milliseconds(asks: dict[str, Callable[[], object]], times: int, cores: int) -> dict[str, float]:
@@ -124,15 +78,18 @@ def measure(path: Path, people: int, cores: int) -> dict[str, Any]:
     def scorer() -> Any:
         return device._Scorer(bundle, bundle.server_vector(vector), history, False)
 
-    items = rng.standard_normal((bundle.V, DIMENSIONS), dtype=np.float32)
-    user = rng.standard_normal(DIMENSIONS).astype(np.float32)
+    items = rng.standard_normal((bundle.V, FULL), dtype=np.float32)
+    user = rng.standard_normal(FULL).astype(np.float32)
+    half = np.ascontiguousarray(items[:, :HALF])
     asks: dict[str, Callable[[], object]] = {
         "scoring": lambda: [first for first, _ in scorer().stretches()],
         "top-100": lambda: bundle.recommend(ids, vector, 100),
         "top-100-history": lambda: bundle.recommend(ids, k=100),
         "full-list": lambda: scorer().best(bundle.V, history, None),
     }
-    asks |= {f"numpy {task}": ask for task, ask in numpy_rivals(items, user).items()}
+    for matrix in (items, half):
+        rivals = numpy_rivals(matrix, user[: matrix.shape[1]])
+        asks |= {f"numpy {matrix.shape[1]} {task}": ask for task, ask in rivals.items()}
     asks |= faiss_rivals(items, user, 1)
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -173,24 +130,43 @@ def peak_bytes(path: Path) -> int:
 
 def report(times: dict[str, Any], size: dict[str, Any], cores: int, node: dict[str, float]) -> None:
     """Append a line for each task and print them."""
-    beside = {"scoring": "scoring_ms", "top-100": "top100_ms", "full-list": "full_sort_ms"}
+    beside = {"scoring": "scoring", "top-100": "top100", "full-list": "full_sort"}
     for task in ("scoring", "top-100", "top-100-history", "full-list"):
-        rival = times[f"numpy {task.removesuffix('-history')}"]
-        metrics = comparison(times[task], "ms per person", rival=rival)
+        full, half = (times[f"numpy {n} {task.removesuffix('-history')}"] for n in (FULL, HALF))
+        metrics = comparison(times[task], "ms per person", rival=full) | {f"numpy_{HALF}": half}
         if task == "scoring" and "loop" in times:
             metrics["c_loop"] = times["loop"]
         if task == "top-100":
             metrics |= {name: ms for name, ms in times.items() if name.startswith("faiss")}
         if node and cores == 1 and task in beside:
-            metrics["node"] = node[beside[task]]
+            metrics["node"] = node[f"{beside[task]}_median_ms"]
         metrics["load"] = os.getloadavg()[0]
-        config = {**size, "cores": cores, "rival": f"numpy, float32, {DIMENSIONS} dimensions"}
+        rival = f"numpy, float32, {FULL} dimensions (full size); numpy_{HALF}: the same at {HALF}"
+        config = {**size, "cores": cores, "rival": rival}
         budget = {"budget_mb": size["megabytes"], "file_bytes": size["file_bytes"]}
         append("device", {"method": task, **budget, "metrics": metrics, "config": config})
         more = "".join(
             f", {name} {metrics[name]:.1f}" for name in ("c_loop", "node") if name in metrics
         )
-        print(f"  {cores} cores {task:16} {times[task]:7.1f} ms (numpy {rival:.1f}{more})")
+        rivals = f"numpy at {FULL} {full:.1f}, at {HALF} {half:.1f}{more}"
+        print(f"  {cores} cores {task:16} {times[task]:7.1f} ms ({rivals})", flush=True)
+
+
+def missed_limits(alone: dict[str, Any], node: dict[str, float]) -> list[str]:
+    """What was not reached at 5 MB on one core; says too which rivals there were not."""
+    missed, ours = [], alone["scoring"]
+    for rival, limit in ((f"numpy {FULL} scoring", NUMPY_LIMIT), ("loop", LOOP_LIMIT)):
+        if rival not in alone:
+            print(f"  {rival}: not measured, so its limit was not checked")
+        elif ours > limit * alone[rival]:
+            missed.append(f"scoring takes {ours / alone[rival]:.2f} times {rival}")
+    if alone["top-100"] > TOP_LIMIT:
+        missed.append(f"the 100 best take {alone['top-100']:.1f} ms")
+    if not node:
+        print("  node: not measured, so its limit was not checked")
+    elif node["scoring_median_ms"] > NODE_LIMIT:
+        missed.append(f"scoring takes node {node['scoring_median_ms']:.1f} ms")
+    return missed
 
 
 def bench(n_items: int, megabytes: float, columns: bool, people: int, cores: int) -> list[str]:
@@ -214,13 +190,7 @@ def bench(n_items: int, megabytes: float, columns: bool, people: int, cores: int
         report(alone, size, 1, node)
         if cores > 1:
             report(in_a_process(path, people, cores), size, cores, {})
-    if megabytes == 5:
-        for rival, limit in (("numpy scoring", NUMPY_LIMIT), ("loop", LOOP_LIMIT)):
-            if alone["scoring"] > limit * alone.get(rival, np.inf):
-                missed.append(f"scoring takes {alone['scoring'] / alone[rival]:.2f} times {rival}")
-        if alone["top-100"] > TOP_LIMIT:
-            missed.append(f"the 100 best take {alone['top-100']:.1f} ms")
-    return missed
+    return missed + (missed_limits(alone, node) if megabytes == 5 else [])
 
 
 def main() -> int:
@@ -239,7 +209,8 @@ def main() -> int:
     for n_items in map(int, args.items.split(",")):
         for megabytes in map(float, args.megabytes.split(",")):
             for columns in (False, True) if megabytes == 5 else (False,):
-                missed += bench(n_items, megabytes, columns, args.people, args.cores)
+                found = bench(n_items, megabytes, columns, args.people, args.cores)
+                missed += [f"{n_items} items, {megabytes:g} MB: {each}" for each in found]
     print("\n".join(f"not reached: {each}" for each in missed))
     return int(bool(missed))
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import elasticrec_device
-from benchmarks.device import MEMORY_LIMIT, make_bundle, peak_bytes
+from benchmarks.device import MEMORY_LIMIT, peak_bytes
+from benchmarks.plain.bundle import make_bundle
 from elasticrec.bundle.writer import pack
 from elasticrec.space.composition import Composition, Menu
 from tests.bundle.making import random_material

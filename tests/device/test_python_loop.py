@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import elasticrec_device
-from benchmarks.device import make_bundle
+from benchmarks.plain.bundle import make_bundle
 from benchmarks.plain.device import Loop
 
 

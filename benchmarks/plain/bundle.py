@@ -1,0 +1,59 @@
+"""A made-up bundle for benchmarks: random bytes that fill a budget."""
+
+from __future__ import annotations
+
+import numpy as np
+
+N_GROUPS, N_BLOCKS = 20, 32
+"""Groups, and blocks of 8 numbers: the 256 dimensions of the models that bundles are made from."""
+
+
+def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tuple[bytes, bytes]:
+    """A bundle that fills a budget with random bytes, and a person's vector for it.
+
+    With `columns` it keeps codes alone, else 8 neighbours too, or as many as fit of 4, 2 and 1.
+    Groups differ a little.
+    """
+    from elasticrec.bundle.material import Material
+    from elasticrec.bundle.person import vector_bytes
+    from elasticrec.bundle.writer import pack
+    from elasticrec.coding.codes import Codes
+    from elasticrec.coding.mixing import Mixing
+    from elasticrec.coding.neighbours import Neighbours
+    from elasticrec.space.composition import Composition, Menu
+
+    rng = np.random.default_rng(seed)
+    N, V, G = N_BLOCKS, n_items, N_GROUPS
+    slot = V * ((V - 1).bit_length() / 8 + 0.5)  # bytes of one neighbour for all items
+    rest = megabytes * 1e6 - 3000 - 16 * (G + 1) * N
+    K = 0 if columns else next(count for count in (8, 4, 2, 1, 0) if count * slot <= rest)
+    fits = (rest - K * slot) / V - 1  # byte columns
+    depths = np.zeros((G, N), dtype=np.uint8)
+    for g in range(G):
+        C = max(0, min(8 * N, int(fits + 0.9 - 1.8 * (g % 2))))  # every other group a column less
+        depths[g] = C // N + (np.arange(N) < C % N)
+    rows = np.unique(depths, axis=0)
+    menu = Menu(rows, np.full(len(rows), K, dtype=np.uint8))
+    bounds = np.linspace(0, V, G + 1).astype(np.int64)
+    kept = rows[rows.any(axis=1)]
+    codes = Codes(
+        planes=rng.integers(0, 256, (N, 8, V), dtype=np.uint8),
+        means=rng.normal(0, 0.1, (G, 8 * N)).astype(np.float16),
+        person=rng.normal(0, 0.1, 8 * N).astype(np.float16),
+        spreads=np.linspace(1, 0.2, N, dtype=np.float32),
+        steps=rng.uniform(0, 1, 36).astype(np.float32),
+        rotation=np.eye(8 * N, dtype=np.float32),
+        bounds=bounds,
+        rows=kept,
+        gains=rng.integers(0, 256, (len(kept), V), dtype=np.uint8),
+        gain_values=np.geomspace(0.5, 2, 256).astype(np.float32),
+    )
+    weights = -np.sort(-rng.integers(1, 16, (V, 16)), axis=1).astype(np.uint8)
+    numbers = rng.integers(0, V, (V, 16), dtype=np.uint32)
+    lists = Neighbours(numbers, weights, np.linspace(0, 1, 16, dtype=np.float32))
+    mixing = Mixing(np.ones((len(rows), 2), dtype=np.float32), True)
+    material = Material(codes, lists, mixing, menu, rng.bytes(32).hex())
+    bundle = pack(material, Composition(depths, np.full(G, K, dtype=np.uint8)), about={})
+    if len(bundle) > megabytes * 1e6:
+        raise AssertionError(f"{len(bundle)} bytes do not fit into {megabytes} MB")
+    return bundle, vector_bytes(rng.normal(0, 0.1, 8 * N).astype(np.float32), material.model_id)
