@@ -20,6 +20,8 @@ INK, GRID = "#1f2933", "#d9dee3"
 OURS, NEIGHBOURS, PAPER = "#0b5fa5", "#c4570e", "#7a3e9d"
 """Colours with one meaning each: ours, neighbours alone, the paper's method."""
 OTHERS = ("#6b7780", "#94a0a8", "#4d7a57", "#a3855c", "#5c7fa3", "#a35c74", "#7c7c3a", "#8a6d9c")
+BLUES = ("#9ecae1", "#4292c6", "#08519c")
+"""Three sizes, the smallest first."""
 STYLE = {
     "font.size": 9,
     "axes.edgecolor": INK,

@@ -69,12 +69,13 @@ class Session:
     def best(self, dataset: str, method: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Loss and settings of each row of a method: what was best on validation."""
         tried = {lines.config_hash(t.config()): t for t in self.tuning_tasks(dataset, method)}
-        values = {
-            line["config_hash"]: line["metrics"]["recall@50"]
-            for line in lines.read_from(self.results, "table2-tuning")
-            if (line["dataset"], line["method"]) == (dataset, method)
-            and line["config_hash"] in tried
-        }
+        values: dict[str, float] = {}
+        for line in lines.read_from(self.results, "table2-tuning"):
+            mine = (line["dataset"], line["method"]) == (dataset, method)
+            if (
+                mine and line["config_hash"] in tried
+            ):  # the main person comes first
+                values.setdefault(line["config_hash"], line["metrics"]["recall@50"])
         by_loss: dict[str, list[str]] = {}
         for name in values:
             row = tried[name].loss if method in TWO_ROWS else ""

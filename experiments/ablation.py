@@ -1,0 +1,177 @@
+"""What each part is worth: one change at a time, from the paper's method and from ours.
+
+    python -m experiments.ablation run --dataset amazon-book,yelp2018 --gpu --jobs 8
+    python -m experiments.ablation run --smoke
+    python -m experiments.ablation draw
+
+The paper's changes: popularity (RULE-P) and cluster (RULE-C) groups, no, low and high
+regularisation, a dense network as estimator (DNNEst). Then tiled against aligned scores (the two
+starts of the paper's method), elastic training, depths, neighbours, the third mutation.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import typer
+
+from experiments import figures, lines, study
+from experiments.equal_bytes import PRINTED
+from experiments.jobs import run_all
+from experiments.provenance import ROOT
+from experiments.study import StudyTask, Variant
+from experiments.table2 import with_goodbooks
+from experiments.table2_session import Session
+
+NAME = "ablation"
+DEFAULT = "as it is"
+app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+SHARED = (
+    Variant("RULE-C", space={"kind": "cluster", "pca": True}),
+    Variant("DNNEst", estimator={"kind": "dnn", "smooth": 0}),
+    Variant("LowReg", train={"diversity": 1e-6}),
+    Variant("HighReg", train={"diversity": 1e-2}),
+    Variant("elastic training", train={"elastic": 0.5}),
+)
+PAPERS = (
+    Variant(DEFAULT),
+    Variant("RULE-P", space={"kind": "popularity"}),
+    *SHARED,
+    Variant("NoReg", train={"diversity": 0.0}),
+    Variant("a third mutation", search={"mutations": ("swap", "reselect", "move")}),
+)
+OURS = (
+    Variant(DEFAULT),
+    Variant("random groups", space={"kind": "random"}),
+    *SHARED,
+    Variant("λ = 1e-4", train={"diversity": 1e-4}),
+    Variant("no third mutation", search={"mutations": ("swap", "reselect")}),
+    Variant("no depths", rows="whole"),
+    Variant("no neighbours", rows="dense"),
+)
+VARIANTS = {"rule-printed": PAPERS, "rule-aligned": PAPERS, "ours": OURS}
+
+
+@app.command()
+def run(
+    dataset: study.Datasets = "amazon-book,yelp2018",
+    data: Path = ROOT / "local",
+    starts: study.Starts = study.ALL_STARTS,
+    seeds: study.Seeds = 3,
+    samples: study.Samples = 3_000,
+    gpu: study.Gpu = False,
+    jobs: study.Jobs = 1,
+    threads: study.Threads = 1,
+    minutes: study.Minutes = None,
+    quick: study.Quick = False,
+    smoke: study.Smoke = False,
+) -> None:
+    """Measure every variant that has no lines yet."""
+    if smoke:
+        print(run_smoke())
+        return
+    if quick:
+        with_goodbooks(data)
+    session = study.session_for(data, seeds, gpu, threads, samples, quick)
+    chosen = {start: VARIANTS[start] for start in starts.split(",")}
+    todo = [
+        task
+        for name in (["goodbooks"] if quick else dataset.split(","))
+        for task in study.tasks(NAME, session, name, chosen, PRINTED)
+    ]
+    limit = None if minutes is None else 60 * minutes
+    run_all(todo, work, jobs=jobs, threads=threads, seconds=limit)
+
+
+def work(task: StudyTask) -> str:
+    """Measure a task's variants, append their lines, and say them in short."""
+    return f"{task}: " + ", ".join(study.record(task, each) for each in study.studied(task))
+
+
+def run_smoke() -> str:
+    """The table of a tiny made world; nothing is recorded."""
+    with tempfile.TemporaryDirectory() as place:
+        session: Session = study.smoke_session(Path(place))
+        few = {"rule-printed": PAPERS[:4], "ours": (OURS[0], OURS[-2], OURS[-1])}
+        run_all(study.tasks(NAME, session, "goodbooks", few, (10,)), work)
+        return table(session.results)
+
+
+@app.command()
+def draw() -> None:
+    """Print the table and write docs/figures/ablation.svg."""
+    print(table())
+    draw_figure()
+
+
+Cells = dict[tuple[str, str], dict[str, dict[float, list[dict[str, Any]]]]]
+
+
+def measured(results: Path | None = None) -> Cells:
+    """The newest lines by data set and start, then variant, then size."""
+    out: Any = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    found = lines.read_from(results or lines.RESULTS, NAME)
+    newest = {(x["dataset"], x["method"], x["variant"]): x["config_hash"] for x in found}
+    for line in found:
+        key = line["dataset"], line["method"]
+        if newest[(*key, line["variant"])] == line["config_hash"]:
+            out[key][line["variant"]][float(line["nominal_mb"])].append(line)
+    return dict(out)
+
+
+def value(found: list[dict[str, Any]], metric: str = "ndcg@50") -> float | None:
+    """A metric's mean over seeds, or None."""
+    return mean(line["metrics"][metric] for line in found) if found else None
+
+
+def table(results: Path | None = None) -> str:
+    """Each variant's NDCG@50 and Recall@50 at each size, and what it gains, in Markdown."""
+    heads = [f"{word}, {mb} MB" for word in ("NDCG@50", "Recall@50") for mb in PRINTED]
+    rows = ["| data set | start | variant | " + " | ".join(heads) + " | seeds |"]
+    rows.append("|---|---|---|" + "---|" * (len(heads) + 1))
+    for (dataset, start), variants in measured(results).items():
+        for name, sizes in variants.items():
+            cells = []
+            for metric in ("ndcg@50", "recall@50"):
+                for mb in PRINTED:
+                    here = value(sizes.get(mb, []), metric)
+                    there = value(variants.get(DEFAULT, {}).get(mb, []), metric)
+                    gain = "" if name == DEFAULT or not there or here is None else here / there - 1
+                    shown = "–" if here is None else f"{here:.4f}"
+                    cells.append(shown if gain == "" else f"{shown} ({gain:+.1%})")
+            seeds = max(len(some) for some in sizes.values())
+            rows.append(f"| {dataset} | {start} | {name} | " + " | ".join(cells) + f" | {seeds} |")
+    return "\n".join(rows)
+
+
+def draw_figure() -> bool:
+    """Whether there was anything to draw: a panel per start and data set, NDCG@50."""
+    found = measured()
+    if not found:
+        print("nothing measured yet")
+        return False
+    datasets = sorted({dataset for dataset, _ in found})
+    starts = [start for start in study.STARTS if any(s == start for _, s in found)]
+    shades = {
+        f"{mb} MB": c for mb, c in zip(PRINTED, ("#9ecae1", "#4292c6", "#08519c"), strict=True)
+    }
+    with figures.drawn(NAME, len(starts), len(datasets), width=5.0, height=3.2) as axes:
+        for row, dataset in zip(axes, datasets, strict=True):
+            for axis, start in zip(row, starts, strict=True):
+                groups = {
+                    name: {f"{mb} MB": v for mb in PRINTED if (v := value(sizes.get(mb, [])))}
+                    for name, sizes in found.get((dataset, start), {}).items()
+                }
+                figures.bars(axis, groups, shades, "NDCG@50")
+                axis.tick_params(axis="x", rotation=50)
+                axis.set_title(f"{dataset}, from {start}", loc="left", fontweight="bold")
+        axes[0, 0].legend(frameon=False, fontsize=7, ncols=3)
+    return True
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,240 @@
+"""Studies: one part of a method changed at a time, all else equal, each at some sizes.
+
+A study starts from ours or from the paper's method on one data set. Variants that differ from the
+start only after training share one training; those that differ only in estimator or search share
+the codes and the compositions measured, too.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from experiments import lines, methods
+from experiments.equal_bytes import budget_for
+from experiments.pipeline import Ready, trained
+from experiments.plans import Plan, Rows
+from experiments.table2_session import Session
+from experiments.tasks import Extent, Task, plan_of
+
+if TYPE_CHECKING:
+    from elasticrec.evaluation.questions import Part
+    from elasticrec.evaluation.ranking import Evaluation
+    from elasticrec.search.problem import Found
+
+STARTS = ("rule-printed", "rule-aligned", "ours")
+ALL_STARTS = ",".join(STARTS)
+SMOKE = Extent(epochs=1, rule_epochs=1, rule_samples=12, samples=40, blocks=4, steps=20)
+QUICK = Extent(epochs=4, rule_epochs=4, rule_samples=60, samples=600, steps=600)
+
+Datasets = Annotated[str, typer.Option("--dataset", help="Data sets, separated by commas.")]
+Starts = Annotated[str, typer.Option(help="What to start from, separated by commas.")]
+Seeds = Annotated[int, typer.Option(help="Seeds, from 0.")]
+Gpu = Annotated[bool, typer.Option("--gpu", help="Compute on the GPU.")]
+Jobs = Annotated[int, typer.Option(help="Tasks at the same time.")]
+Threads = Annotated[int, typer.Option(help="CPU threads of each task.")]
+Minutes = Annotated[float | None, typer.Option(help="End after so many minutes.")]
+Samples = Annotated[int, typer.Option(help="β of the paper's method.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Goodbooks, few epochs.")]
+Smoke = Annotated[bool, typer.Option("--smoke", help="A tiny made world; nothing is recorded.")]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is changed, by stage; the fields are those of the stage's settings."""
+
+    name: str
+    train: Mapping[str, Any] = field(default_factory=dict)
+    space: Mapping[str, Any] = field(default_factory=dict)
+    estimator: Mapping[str, Any] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
+    rows: Rows = "all"
+
+    def plan(self, start: Plan) -> Plan:
+        """The plan of the start with this change."""
+        p = start.preset
+        changed = replace(
+            p,
+            train=replace(p.train, **self.train),
+            space=replace(p.space, **self.space),
+            estimator=replace(p.estimator, **self.estimator),
+            search=replace(p.search, **self.search),
+        )
+        return replace(start, preset=changed, rows=self.rows)
+
+
+@dataclass(frozen=True)
+class StudyTask:
+    """Variants of one start that share a training, with one seed."""
+
+    experiment: str
+    start: Task
+    """The start on its data set; its settings, extent and device are those of all variants."""
+    variants: tuple[Variant, ...]
+    part: Part = "test"
+
+    def __str__(self) -> str:
+        names = ", ".join(variant.name for variant in self.variants)
+        return f"{self.start.dataset} {self.start.method} seed {self.start.seed}: {names}"
+
+
+@dataclass(frozen=True, eq=False)
+class Studied:
+    """One variant at one size."""
+
+    variant: Variant
+    plan: Plan
+    ready: Ready
+    nominal_mb: float
+    budget_mb: float
+    file_bytes: int
+    found: Found
+    evaluation: Evaluation
+
+
+def tasks(
+    experiment: str,
+    session: Session,
+    dataset: str,
+    variants: Mapping[str, Sequence[Variant]],
+    sizes: Iterable[float],
+    part: Part = "test",
+) -> list[StudyTask]:
+    """What is left of a study: by start, variants that share a training, for every seed.
+
+    Args:
+        variants: the variants of each start.
+    """
+    done = {
+        (line["dataset"], line["method"], line["seed"], line["config_hash"])
+        for line in lines.read_from(session.results, experiment)
+    }
+    out = []
+    for method, mine in variants.items():
+        loss, settings = settled(session, dataset, method)
+        for seed in range(session.seeds):
+            start = Task(
+                experiment, dataset, method, loss, settings, seed, tuple(sizes), part,
+                session.data / f"{dataset}.npz", session.results, session.kept, session.extent,
+                session.device, session.threads,
+            )  # fmt: skip
+            groups: dict[str, list[Variant]] = {}
+            for variant in mine:
+                name = lines.config_hash(variant.plan(plan_of(start)).config())
+                if session.again or (dataset, method, seed, name) not in done:
+                    shared = lines.config_hash(dict(variant.train))
+                    groups.setdefault(shared, []).append(variant)
+            out += [StudyTask(experiment, start, tuple(some), part) for some in groups.values()]
+    return out
+
+
+def settled(session: Session, dataset: str, method: str) -> tuple[str, dict[str, Any]]:
+    """Loss and settings that Table 2 has for a method; the first trial where it has none."""
+    for line in reversed(lines.read_from(session.results, "table2")):
+        if (line["dataset"], line["method"]) == (dataset, method):
+            return line["loss"], line["config"]["settings"]
+    loss = methods.losses_of(method)[0]
+    return loss, session.trials(dataset, method, loss)[0]
+
+
+def studied(task: StudyTask) -> Iterator[Studied]:
+    """Every variant of a task at every size."""
+    start = task.start
+    split = methods.load_split(start.data)
+    budgets = {budget_for(start.dataset, mb, split.n_items): mb for mb in start.sizes}
+    base = plan_of(start)
+    plans = {v.name: v.plan(base).seeded(start.seed) for v in task.variants}
+    first = plans[task.variants[0].name]
+    with tempfile.TemporaryDirectory() as place:
+        done = trained(split, first, start.device)
+        alike: dict[str, Ready] = {}
+        for number, variant in enumerate(task.variants):
+            plan, folder = plans[variant.name], Path(place) / str(number)
+            key = lines.config_hash({"space": plan.preset.space, "rows": plan.rows})
+            if key in alike:
+                _copy(alike[key], folder, estimator=plan.preset.estimator)
+            ready = Ready(split, done, plan, folder, device=start.device, threads=start.threads)
+            alike.setdefault(key, ready)
+            for budget, found, file_bytes in ready.found(list(budgets)):
+                evaluation = ready.evaluation(
+                    found.composition, task.part, methods.METRICS, ready.persons[0]
+                )
+                yield Studied(
+                    variant, plan, ready, budgets[budget], budget.n_bytes / 1e6, file_bytes,
+                    found, evaluation,
+                )  # fmt: skip
+
+
+def _copy(ready: Ready, place: Path, *, estimator: Any) -> None:
+    """A folder with another's model, codes and measured compositions; its estimator if alike."""
+    shutil.copytree(ready.folder.root, place)
+    if estimator != ready.plan.preset.estimator:
+        about = json.loads((place / "model.json").read_text(encoding="utf-8"))
+        del about["about"]["estimating_seconds"]
+        (place / "model.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def record(task: StudyTask, found: Studied, **more: Any) -> str:
+    """What was measured in short, after it was appended as a line."""
+    metrics = found.evaluation.metrics | {"coverage": found.evaluation.coverage}
+    fields = {
+        "dataset": task.start.dataset,
+        "split": found.ready.split.kind,
+        "method": task.start.method,
+        "person": found.ready.persons[0],
+        "budget_mb": found.budget_mb,
+        "nominal_mb": found.nominal_mb,
+        "file_bytes": found.file_bytes,
+        "dimensions": found.plan.preset.train.dimensions,
+        "seed": task.start.seed,
+        "metrics": metrics | {"users": found.evaluation.n_users},
+        "seconds": round(found.found.seconds, 3),
+        "config": found.plan.config(),
+        "variant": found.variant.name,
+        "part": task.part,
+        "estimate": found.found.estimate,
+        **more,
+    }
+    results = task.start.results
+    checked = results == lines.RESULTS
+    line = (
+        lines.append(task.experiment, fields)
+        if checked
+        else lines.append_to(results, task.experiment, fields)
+    )
+    value = line["metrics"]["ndcg@50"]
+    return f"{found.variant.name} {found.nominal_mb:g} MB {value:.4f}"
+
+
+def session_for(
+    data: Path, seeds: int, gpu: bool, threads: int, samples: int, quick: bool = False
+) -> Session:
+    """The session of a study whose lines are recorded."""
+    from experiments.table2 import CONFIG, GOODBOOKS
+
+    extent = QUICK if quick else Extent(rule_samples=samples)
+    config = GOODBOOKS if quick else CONFIG
+    device = "cuda" if gpu else "cpu"
+    return Session(
+        data, data, config, lines.RESULTS, None, seeds=1 if quick else seeds,
+        device=device, threads=threads, extent=extent,
+    )  # fmt: skip
+
+
+def smoke_session(folder: Path) -> Session:
+    """The session of a tiny made world, whose lines stay in a folder."""
+    import numpy as np
+
+    from elasticrec.data.synthetic import planted_world
+    from experiments.table2 import GOODBOOKS
+
+    world = planted_world(200, 400, 5_000, np.random.default_rng(0), n_clusters=6)
+    world.save(folder / "goodbooks.npz")
+    return Session(folder, folder, GOODBOOKS, folder / "results", None, seeds=1, extent=SMOKE)
