@@ -18,6 +18,7 @@ from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import train
 from elasticrec.training.objective import Loss
 from elasticrec.training.setup import MakeBase, make_base
+from experiments.baselines.contract import Fitted
 from experiments.bases import read_trials
 
 RECIPES = Path(__file__).parents[1] / "configs" / "bases.toml"
@@ -25,6 +26,8 @@ LARGEST = 256
 """No method has more dimensions than ours may have."""
 KEPT = 2
 """Trainings kept in memory, so that several budgets may share one."""
+METRIC, VALIDATION_USERS = "recall@50", 3_000
+"""What a method chooses by, where it has a choice of its own."""
 STEPS = 40
 """Steps per epoch that small data have at least, at the price of smaller batches."""
 TRAINED = {field.name for field in fields(TrainConfig)}
@@ -84,7 +87,7 @@ def _config(
     shaped |= {name: value for name, value in found.items() if name in TRAINED}
     most = max(64, 1 << int(np.log2(max(len(split.train) // STEPS, 1))))
     looking: dict[str, Any] = {
-        "metric": "recall@50",
+        "metric": METRIC,
         "evaluate_every": max(1, epochs // 4),
         "patience": 0,
     }
@@ -144,6 +147,16 @@ def _cooccurrence(split: Split, config: TrainConfig) -> tuple[Cooccurrence | Non
 def by_popularity(split: Split) -> np.ndarray:
     """(V,) item numbers by falling popularity in train, then number."""
     return np.argsort(-split.train.per_item, kind="stable")
+
+
+def validation_recall(fitted: Fitted, split: Split, device: str) -> float:
+    """Recall@50 on validation of some seeded users; 0 where there is no validation."""
+    able = np.flatnonzero(split.validation.per_user)
+    if not len(able):
+        return 0.0
+    users = np.sort(np.random.default_rng(0).permutation(able)[:VALIDATION_USERS])
+    found = fitted.evaluate(split, (METRIC,), users, device, "validation")
+    return found.metrics[METRIC]
 
 
 def reseeded(config: TrainConfig, **changes: Any) -> TrainConfig:

@@ -30,7 +30,7 @@ from elasticrec.data.splitting import Split
 from elasticrec.space.budget import Budget
 from elasticrec.space.file_bytes import number_bits
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
-from experiments.baselines.fitting import by_popularity
+from experiments.baselines.fitting import by_popularity, validation_recall
 from experiments.baselines.packing import pack, packed_bytes, unpack
 
 WEIGHT_BITS = 4
@@ -38,7 +38,6 @@ LONGEST = 96
 """No list is longer; of the linear model two thirds of it."""
 FIXED_BYTES = 16 * 4 + 2 * 4
 """What the sixteen levels stand for, and two counts."""
-METRIC, USERS = "recall@50", 3_000
 _TARGETS_AT_ONCE = 64
 
 
@@ -85,22 +84,12 @@ class NeighboursAlone:
         best, quality = None, -1.0
         for lists in make(train, fits, settings):
             fitted = Fitted("neighbours", stored(lists), None, 0, 0.0, order)
-            value = _value(fitted, split, device)
+            value = validation_recall(fitted, split, device)
             if value >= quality:
                 best, quality = fitted, value
         assert best is not None
         seconds = time.perf_counter() - started
         return Fitted("neighbours", best.stored, None, 0, seconds, order).within(budget)
-
-
-def _value(fitted: Fitted, split: Split, device: str) -> float:
-    """Recall on validation of some seeded users; 0 where there is no validation."""
-    able = np.flatnonzero(split.validation.per_user)
-    if not len(able):
-        return 0.0
-    users = np.sort(np.random.default_rng(0).permutation(able)[:USERS])
-    found = fitted.evaluate(split, (METRIC,), users, device, "validation")
-    return found.metrics[METRIC]
 
 
 def stored_bytes(n_items: int, slots: int) -> int:
