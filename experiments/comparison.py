@@ -14,13 +14,9 @@ from typing import Any
 
 from experiments import lines, paper
 from experiments.equal_bytes import PRINTED, SMALL
+from experiments.tasks import NEIGHBOURS_ALONE, ONCE, OURS
 
 SIZES = (*SMALL, *PRINTED)
-OURS = "ours"
-NEIGHBOURS_ALONE = ("itemcf", "sparse-linear")
-"""Rivals without vectors; all others are dense."""
-ONCE = ("matryoshka", "pruning", "faiss-pq", *NEIGHBOURS_ALONE)
-"""Rivals that one training serves at all sizes."""
 ORDER = (
     *(OURS, "rule-printed", "rule-aligned", "pmf", "pmf-int8", "lightgcn", "lightgcn-int8"),
     *("dlrm-ce", "lightrec", "esapn", "autoemb", "matryoshka", "pruning", "faiss-pq"),

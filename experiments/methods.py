@@ -18,7 +18,7 @@ from elasticrec.data.splitting import Split
 from experiments import pipeline
 from experiments.equal_bytes import PRINTED, SMALL, budget_for
 from experiments.lines import config_hash
-from experiments.tasks import LIBRARY, OURS, RULE_TRIALS, SCORES, Task, plan_of
+from experiments.tasks import LIBRARY, ONCE, OURS, RULE_TRIALS, SCORES, Task, plan_of
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.ranking import Evaluation
@@ -61,7 +61,7 @@ def sizes_of(method: str) -> tuple[float, ...]:
 
 def trains_once(method: str) -> bool:
     """Whether one training serves several sizes, so that one task measures them all."""
-    return method in LIBRARY or _baselines()[method].sizes == "any"
+    return method in (*LIBRARY, *ONCE)
 
 
 def all_methods() -> tuple[str, ...]:

@@ -17,8 +17,9 @@ from typing import Any
 import typer
 
 from experiments import figures, lines, paper
-from experiments.comparison import NEIGHBOURS_ALONE, OURS, Measurements
+from experiments.comparison import Measurements
 from experiments.figures import Curve
+from experiments.tasks import NEIGHBOURS_ALONE, OURS
 
 NAME = "quality-by-size"
 TITLES = {

@@ -158,7 +158,8 @@ def studied(task: StudyTask) -> Iterator[Studied]:
         for number, variant in enumerate(task.variants):
             plan, folder = plans[variant.name], Path(place) / str(number)
             key = lines.config_hash({"space": plan.preset.space, "rows": plan.rows})
-            if key in alike:
+            copied = key in alike
+            if copied:
                 _copy(alike[key], folder, estimator=plan.preset.estimator)
             ready = Ready(split, done, plan, folder, device=start.device, threads=start.threads)
             alike.setdefault(key, ready)
@@ -170,6 +171,8 @@ def studied(task: StudyTask) -> Iterator[Studied]:
                     variant, plan, ready, budgets[budget], budget.n_bytes / 1e6, file_bytes,
                     found, evaluation,
                 )  # fmt: skip
+            if copied:
+                shutil.rmtree(folder)
 
 
 def _copy(ready: Ready, place: Path, *, estimator: Any) -> None:

@@ -16,6 +16,10 @@ SCORES = {"rule-printed": "tiled", "rule-aligned": "aligned"}
 """The paper's method by our name, and how its blocks meet a user."""
 LIBRARY = (OURS, *SCORES)
 """What the library itself fits; all others are baselines."""
+NEIGHBOURS_ALONE = ("itemcf", "sparse-linear")
+"""Rivals without vectors; all others are dense."""
+ONCE = ("matryoshka", "pruning", "faiss-pq", *NEIGHBOURS_ALONE)
+"""Rivals that one training serves at all sizes."""
 RULE_TRIALS: list[dict[str, Any]] = [
     {"learning_rate": 5e-3, "l2": 1e-4, "negatives": 1},
     {"learning_rate": 1e-3, "l2": 1e-4, "negatives": 1},

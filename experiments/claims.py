@@ -1,0 +1,181 @@
+"""The paper's claims and our own aims, each judged by the lines: held, did not, or not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from experiments import ablation, estimator, groups, hyperparameters, latency, lines, paper
+from experiments.comparison import Measurements, Row
+from experiments.equal_bytes import PRINTED
+from experiments.tasks import OURS
+
+SIX = ("pmf", "lightgcn", "esapn", "autoemb", "dlrm-ce", "lightrec")
+"""The paper's baselines."""
+REGULARISED = ("NoReg", "LowReg", "HighReg")
+AIM = 2.2
+"""Times the paper's Recall@50 on Amazon-Book at 5 MB that ours shall reach."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence, and where it was looked at: the place and whether it held there."""
+
+    text: str
+    looks: tuple[tuple[str, bool], ...]
+
+    @property
+    def verdict(self) -> str:
+        """In how many places it held."""
+        held = sum(found for _, found in self.looks)
+        if not self.looks:
+            return "not measured yet"
+        if held == len(self.looks):
+            return f"held ({held} of {held})"
+        return f"held in {held} of {len(self.looks)}" if held else "did not hold"
+
+    @property
+    def exceptions(self) -> str:
+        """Where it did not hold."""
+        return "; ".join(place for place, found in self.looks if not found) or "–"
+
+
+def _claim(text: str, looks: Iterable[tuple[str, bool]]) -> Claim:
+    return Claim(text, tuple(looks))
+
+
+def papers() -> list[Claim]:
+    """What the paper claims, in its order."""
+    found = Measurements(lines.RESULTS)
+    by_group, by_number = groups.claims(), hyperparameters.claims()
+    fast = [(place, held) for place, held in latency.claims().items() if held is not None]
+    return [
+        _claim("RULE outperforms its six baselines at every size (Recall@50)", _rule_best(found)),
+        _claim(
+            "grouping by popularity or by clusters improves results in some cases",
+            [
+                *_variants("RULE-P", better=True),
+                *_variants("RULE-C", better=True),
+            ],
+        ),
+        _claim("popular groups get more blocks", _named(by_group["RULE-P"])),
+        _claim("near clusters get similar compositions", _named(by_group["RULE-C"])),
+        _claim("λ = 1e-4 is better than 0, 1e-6 and 1e-2", _regularised()),
+        _claim("the FM estimator beats a dense network", _variants("DNNEst", better=False)),
+        _claim("the lower the training RMSE, the better the result", _named(estimator.claims())),
+        _claim("G of 10 to 20 is best", _named(by_number["G"])),
+        _claim("more blocks help, and little changes from N = 16 to 20", _named(by_number["N"])),
+        _claim("a full list takes less than 200 ms at 5 MB, 1000 ms at 25 MB, on one core", fast),
+        _claim("one training and its searches take less time than retraining", _cheaper(found)),
+    ]
+
+
+def ours() -> list[Claim]:
+    """What ours was meant to reach."""
+    found = Measurements(lines.RESULTS)
+    printed = paper.printed("amazon-book", OURS, 5, "recall@50") or 0.0
+    mine = found.ours("amazon-book")
+    here = None if mine is None else found.value("amazon-book", mine, 5)
+    times = [] if here is None else [(f"{here / printed:.2f} times", here >= AIM * printed)]
+    return [
+        _claim("ours is ahead of every dense rival, p < 0.05", _ahead(found, dense=True)),
+        _claim("ours is ahead of neighbours alone, p < 0.05", _ahead(found, dense=False)),
+        _claim(f"ours reaches {AIM} times the printed Recall@50, Amazon-Book, 5 MB", times),
+    ]
+
+
+def _named(looks: Iterable[tuple[str, str, bool]]) -> list[tuple[str, bool]]:
+    return [(f"{dataset}, {start}", held) for dataset, start, held in looks]
+
+
+def _rule_best(found: Measurements) -> list[tuple[str, bool]]:
+    """At every size: RULE as printed against the best of the paper's six."""
+    out = []
+    for dataset in found.datasets:
+        rows = found.rows(dataset)
+        rule = [row for row in rows if row.method == "rule-printed"]
+        rivals = [row for row in rows if row.method in SIX and row.loss != "ours"]
+        for mb in PRINTED if rule and rivals else ():
+            mine = found.value(dataset, rule[0], mb)
+            best = _best(found, dataset, rivals, mb)
+            if mine is not None and best is not None:
+                out.append(
+                    (
+                        f"{dataset} {mb} MB ({best[0]} {best[1]:.4f}, RULE {mine:.4f})",
+                        mine > best[1],
+                    )
+                )
+    return out
+
+
+def _best(
+    found: Measurements, dataset: str, rows: list[Row], mb: float
+) -> tuple[Row, float] | None:
+    values = [(row, value) for row in rows if (value := found.value(dataset, row, mb)) is not None]
+    return max(values, key=lambda pair: pair[1]) if values else None
+
+
+def _variants(name: str, *, better: bool) -> list[tuple[str, bool]]:
+    """At every size: whether a variant of the paper's method is better, or worse, than it is."""
+    out = []
+    for (dataset, start), variants in sorted(ablation.measured().items()):
+        for mb in PRINTED if start != OURS else ():
+            base = ablation.value(variants.get(ablation.DEFAULT, {}).get(mb, []))
+            changed = ablation.value(variants.get(name, {}).get(mb, []))
+            if base is not None and changed is not None:
+                held = changed > base if better else changed < base
+                word = f"{name} {changed:.4f}, as it is {base:.4f}"
+                out.append((f"{dataset}, {start}, {mb} MB ({word})", held))
+    return out
+
+
+def _regularised() -> list[tuple[str, bool]]:
+    """At every size: whether λ = 1e-4 beats the three others."""
+    out = []
+    for (dataset, start), variants in sorted(ablation.measured().items()):
+        for mb in PRINTED if start != OURS else ():
+            base = ablation.value(variants.get(ablation.DEFAULT, {}).get(mb, []))
+            others = {
+                name: value
+                for name in REGULARISED
+                if (value := ablation.value(variants.get(name, {}).get(mb, []))) is not None
+            }
+            if base is not None and len(others) == len(REGULARISED):
+                best = max(others, key=others.__getitem__)
+                word = f"{best} {others[best]:.4f}, 1e-4 {base:.4f}"
+                out.append((f"{dataset}, {start}, {mb} MB ({word})", base > others[best]))
+    return out
+
+
+def _cheaper(found: Measurements) -> list[tuple[str, bool]]:
+    """For three sizes: ours against each rival that must be trained for each."""
+    out = []
+    for dataset in found.datasets:
+        mine = found.ours(dataset)
+        taken = None if mine is None else found.seconds(dataset, mine)
+        for row in found.rows(dataset) if taken else ():
+            theirs = found.seconds(dataset, row)
+            if row.method not in (OURS, "rule-printed", "rule-aligned") and theirs and theirs[1]:
+                word = f"{row} {theirs[2]:.0f} s, ours {taken[2]:.0f} s"  # type: ignore[index]
+                out.append((f"{dataset} ({word})", taken[2] < theirs[2]))  # type: ignore[index]
+    return out
+
+
+def _ahead(found: Measurements, *, dense: bool) -> list[tuple[str, bool]]:
+    """At every size: ours against the best rival of a kind."""
+    return [
+        (
+            f"{dataset} {lead.mb:g} MB ({lead.rival} {lead.theirs:.4f}, ours {lead.ours:.4f}, "
+            f"p {'unknown' if lead.p is None else f'{lead.p:.1g}'})",
+            lead.better > 0 and lead.p is not None and lead.p < 0.05,
+        )
+        for dataset in found.datasets
+        for lead in found.leads(dataset, dense=dense)
+    ]
+
+
+def table(claims: Iterable[Claim]) -> str:
+    """The claims with their verdicts, as a Markdown table."""
+    rows = ["| claim | verdict | not in |", "|---|---|---|"]
+    rows += [f"| {each.text} | {each.verdict} | {each.exceptions} |" for each in claims]
+    return "\n".join(rows)

@@ -1,0 +1,42 @@
+import pytest
+
+from experiments import figures, lines, quality_by_size
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
+
+
+def _append(experiment, method, mb, value, *, config="a", **more):
+    known = {"dataset": "gowalla", "split": "published", "person": "vector", "seed": 0}
+    line = {"method": method, "nominal_mb": mb, "budget_mb": mb, "config": {"a": config}}
+    numbers = {"seconds": 1.0, "metrics": {"recall@50": value}, "loss": "ours", "part": "test"}
+    lines.append(experiment, {**known, **line, **numbers, **more})
+
+
+def test_both_experiments_make_one_curve_and_old_settings_none(capsys):
+    _append("sizes", "ours", 0.5, 0.9, config="old", person="vector+history", ids="none")
+    _append("sizes", "ours", 0.5, 0.1, person="vector+history", ids="none")
+    _append("sizes", "ours", 5, 0.2, person="vector+history", ids="none")
+    _append("sizes", "ours", 5, 0.7, config="a", person="history", ids="none")
+    _append("sizes", "truncation", 5, 0.05)
+    _append("sizes", "mf", None, 0.29)
+    _append("table2", "ours", 5, 0.21, person="vector+history")
+    _append("table2", "lightrec", 5, 0.15)
+    found = quality_by_size.series("gowalla")
+    assert found == {
+        "ours": {0.5: 0.1, 5.0: 0.21},
+        "full": {0.0: 0.29},
+        "lightrec": {5.0: 0.15},
+    }
+    quality_by_size.draw()
+    assert (figures.FOLDER / "quality-by-size.svg").exists()
+    assert "gowalla" in capsys.readouterr().out
+
+
+def test_nothing_is_drawn_without_lines(capsys):
+    quality_by_size.draw()
+    assert capsys.readouterr().out == "nothing measured yet\n"
+    assert not figures.FOLDER.exists()

@@ -1,0 +1,183 @@
+"""Ablation, groups, estimator, hyperparameters and grid: their smoke runs, and what lines say."""
+
+import numpy as np
+import pytest
+
+from experiments import (
+    ablation,
+    claims,
+    estimator,
+    figures,
+    grid,
+    groups,
+    hyperparameters,
+    lines,
+    study,
+)
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path, monkeypatch):
+    """Nothing here touches the committed results or figures."""
+    monkeypatch.setattr(lines, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
+    return tmp_path / "results"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "rows"),
+    [
+        (ablation, ("rule-printed | RULE-C", "rule-printed | DNNEst", "ours | no neighbours")),
+        (groups, ("rule-printed | RULE-P", "rule-printed | RULE-C")),
+        (estimator, ("goodbooks | rule-printed", "goodbooks | ours")),
+        (hyperparameters, ("goodbooks | rule-printed",)),
+        (grid, ("goodbooks | L | 3 | ",)),
+    ],
+    ids=lambda each: getattr(each, "NAME", ""),
+)
+def test_the_smoke_run_measures_and_records_nothing(experiment, rows, results):
+    shown = experiment.run_smoke()
+    for row in rows:
+        assert f"| {row}" in shown
+    assert not results.exists()
+
+
+def test_variants_that_train_alike_share_a_task_and_none_is_done_twice(tmp_path):
+    session = study.smoke_session(tmp_path)
+    chosen = {"rule-printed": ablation.PAPERS}
+    todo = study.tasks("ablation", session, "goodbooks", chosen, (10,))
+    names = [{variant.name for variant in task.variants} for task in todo]
+    together = {ablation.DEFAULT, "RULE-P", "RULE-C", "DNNEst", "a third mutation"}
+    assert together in names
+    assert {"NoReg"} in names
+    assert sum(map(len, names)) == len(ablation.PAPERS)
+    default = study.Variant(ablation.DEFAULT)
+    (alone,) = study.tasks("ablation", session, "goodbooks", {"rule-printed": [default]}, (10,))
+    ablation.work(alone)
+    assert study.tasks("ablation", session, "goodbooks", {"rule-printed": [default]}, (10,)) == []
+
+
+def test_a_study_takes_the_settings_of_table2(tmp_path):
+    session = study.smoke_session(tmp_path)
+    first = study.settled(session, "goodbooks", "rule-printed")
+    assert first == ("paper", session.trials("goodbooks", "rule-printed", "paper")[0])
+    known = {"dataset": "goodbooks", "split": "temporal", "method": "rule-printed", "seed": 0}
+    config = {"settings": {"l2": 0.5}}
+    more = {"metrics": {}, "seconds": 1.0, "config": config, "loss": "paper"}
+    lines.append_to(session.results, "table2", {**known, **more})
+    assert study.settled(session, "goodbooks", "rule-printed") == ("paper", {"l2": 0.5})
+
+
+def test_ours_without_depths_keeps_blocks_whole_and_without_neighbours_none(planted):
+    from elasticrec.blocks.table import BlockTable
+    from experiments.plans import limited_menu
+
+    rng = np.random.default_rng(0)
+    users, items = (rng.normal(size=(n, 32)).astype(np.float32) for n in (300, 200))
+    table = BlockTable(items.reshape(-1, 4, 8), users, "mf")
+    whole, dense = limited_menu(table, "whole"), limited_menu(table, "dense")
+    assert set(np.unique(whole.depths)) == {0, 8}
+    assert whole.neighbours.max() == 16
+    assert not dense.neighbours.any()
+    assert len(np.unique(dense.depths)) > 2
+    everything = limited_menu(table, "all")
+    assert everything.n_rows > dense.n_rows
+
+
+def _line(results, experiment, dataset, start, variant, mb, value, **more):
+    fields = {
+        "dataset": dataset, "split": "published", "method": start, "person": "vector",
+        "budget_mb": mb, "nominal_mb": mb, "seed": 0, "seconds": 1.0, "variant": variant,
+        "config": {"variant": variant}, "metrics": {"ndcg@50": value, "recall@50": 2 * value},
+    }  # fmt: skip
+    lines.append_to(results, experiment, fields | more)
+
+
+def test_the_figures_are_drawn_and_stay_the_same(results, tmp_path):
+    for mb in (5, 10, 25):
+        for variant in ablation.PAPERS:
+            _line(results, "ablation", "yelp2018", "rule-printed", variant.name, mb, 0.1)
+    for variant in hyperparameters.variants():
+        _line(results, "hyperparameters", "yelp2018", "rule-printed", variant.name, 10, 0.1)
+    for n, variant in enumerate(estimator.variants()):
+        more = {"rmse": 0.1 / (n + 1)}
+        _line(results, "estimator", "yelp2018", "ours", variant.name, 10, 0.1 + n / 100, **more)
+    kept = {"neighbours": [0] * 3, "blocks": 6, "group_sizes": [2] * 3}
+    masks = [[32, 32, 32], [32, 32, 0], [32, 0, 0]]
+    _line(results, "groups", "yelp2018", "ours", "RULE-P", 10, 0.1, depths=masks, **kept)
+    more = {"points": [[[0, 0], [1, 1]]] * 3, "centres": [[0, 0], [1, 0], [5, 5]]}
+    _line(results, "groups", "yelp2018", "ours", "RULE-C", 10, 0.1, depths=masks, **kept, **more)
+    for experiment in (ablation, hyperparameters, estimator, groups):
+        assert experiment.draw_figure()
+        first = (tmp_path / "figures" / f"{experiment.NAME}.svg").read_bytes()
+        assert experiment.draw_figure()
+        assert (tmp_path / "figures" / f"{experiment.NAME}.svg").read_bytes() == first
+        assert figures.link(experiment.NAME, "words").startswith("![words]")
+
+
+def test_nothing_is_drawn_where_nothing_was_measured():
+    for experiment in (ablation, hyperparameters, estimator, groups):
+        assert not experiment.draw_figure()
+        assert figures.link(experiment.NAME, "words") == ""
+    assert {claim.verdict for claim in claims.ours()} == {"not measured yet"}
+
+
+def test_claims_are_judged_place_by_place(results):
+    for mb, dense in ((5, 0.09), (10, 0.11)):
+        for name, value in (("as it is", 0.1), ("DNNEst", dense), ("RULE-P", 0.12)):
+            _line(results, "ablation", "yelp2018", "rule-printed", name, mb, value)
+    found = {claim.text: claim for claim in claims.papers()}
+    fm = found["the FM estimator beats a dense network"]
+    assert fm.verdict == "held in 1 of 2"
+    assert "10 MB (DNNEst 0.1100, as it is 0.1000)" in fm.exceptions
+    assert found["popular groups get more blocks"].verdict == "not measured yet"
+    grouping = found["grouping by popularity or by clusters improves results in some cases"]
+    assert grouping.verdict == "held (2 of 2)"
+
+
+def test_the_best_number_of_groups_and_the_flat_end_of_blocks_are_told(results):
+    values = {"G=5": 0.1, "G=10": 0.2, "G=15": 0.21, "G=20": 0.2, "G=50": 0.1}
+    values |= {"N=4": 0.05, "N=8": 0.1, "N=12": 0.15, "N=20": 0.205}
+    for name, value in values.items():
+        _line(results, "hyperparameters", "yelp2018", "ours", name, 10, value)
+    told = hyperparameters.claims()
+    assert told["G"] == [("yelp2018", "ours", True)]
+    assert told["N"] == [("yelp2018", "ours", True)]
+    _line(results, "hyperparameters", "yelp2018", "ours", "G=50", 10, 0.3)
+    _line(results, "hyperparameters", "yelp2018", "ours", "N=20", 10, 0.3)
+    told = hyperparameters.claims()
+    assert told["G"] == [("yelp2018", "ours", False)]
+    assert told["N"] == [("yelp2018", "ours", False)]
+
+
+def test_trends_of_groups_by_hand():
+    falling = {"depths": [[32] * 3, [32, 32, 0], [32, 0, 0]], "neighbours": [0, 0, 0]}
+    assert groups.popularity_trend(falling) == pytest.approx(1.0)
+    rising = {"depths": falling["depths"][::-1], "neighbours": [0, 0, 0]}
+    assert groups.popularity_trend(rising) == pytest.approx(-1.0)
+    alike = {"depths": [[32, 0]] * 3, "neighbours": [0, 0, 0]}
+    assert groups.popularity_trend(alike) == 0.0
+    line = np.arange(6, dtype=float)
+    near = {"centres": np.column_stack([line, line]).tolist(),
+            "depths": [[32] * n + [0] * (6 - n) for n in range(1, 7)]}  # fmt: skip
+    correlation, p = groups.nearness(near)
+    assert correlation == pytest.approx(1.0)
+    assert p < 0.02
+    assert groups.nearness(near | {"depths": [[32, 0]] * 6}) == (0.0, 1.0)
+
+
+def test_the_grid_has_the_intervals_of_the_appendix():
+    assert len(list(grid.points("amazon-book"))) == 1 + sum(map(len, grid.INTERVALS.values())) - 8
+    start = grid.printed("yelp2018")
+    assert start == {"L": 2, "N": 16, "G": 20, "λ": 1e-4, "d0": 128, "P": 50, "C": 50, "S": 5}
+    for point in grid.points("yelp2018"):
+        assert sum(point[name] != start[name] for name in start) <= 1
+        assert all(point[name] in grid.INTERVALS[name] for name in start)
+    assert sum(1 for _ in grid.points("yelp2018", whole=True)) == 312_500
+
+
+def test_names_at_line_ends_keep_their_distance():
+    placed = figures.spread([0.5, 0.51, 0.9, 0.505], 0.1)
+    assert np.diff(np.sort(placed)).min() == pytest.approx(0.1)
+    assert placed[0] < placed[3] < placed[1] < placed[2]
+    assert figures.spread([0.1, 0.5], 0.1) == [0.1, 0.5]
