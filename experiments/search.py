@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ import numpy as np
 import typer
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.estimator.config import SamplesConfig
+from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.presets import preset
 from elasticrec.search.answers import ALWAYS, answer_budgets
 from elasticrec.search.problem import Found
@@ -33,8 +33,10 @@ app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 NOMINAL = {5: 54.6, 10: 109.2, 25: 272.9}
 """Megabytes on Amazon-Book, and the bytes per item they grant."""
-FITTING = preset("default").estimator
+FOUND = preset("default").samples.n_found
 CONTROLS = (*ALWAYS, "greedy-measured")
+PER_CURVE = 3
+"""Groups for each curve of which the estimator makes what depends on the group."""
 
 
 @app.command()
@@ -49,13 +51,15 @@ def run(
     device: str = "auto",
 ) -> None:
     """Estimate, search and measure every model that has no lines yet."""
-    learned = SamplesConfig(n_samples=samples, n_users=users, metric="recall@50")
+    learned = SamplesConfig(n_samples=samples, n_found=FOUND, n_users=users, metric="recall@50")
     for path in sorted(p for p in models.iterdir() if (p / "model.json").exists()):
         folder = ModelFolder.open(path)
         dataset, _, seed = path.name.rpartition("-")
+        n_groups = folder.about["space"]["n_groups"]
+        fitting = replace(preset("default").estimator, smooth=n_groups // PER_CURVE)
         config = {
             "samples": asdict(learned),
-            "fitting": asdict(FITTING),
+            "fitting": asdict(fitting),
             "search": asdict(preset("default").search),
             "model": folder.about["train"] | {"seed": 0},
             "space": folder.about["space"] | {"seed": 0},
@@ -70,7 +74,7 @@ def run(
         if done:
             print(f"{path.name}: done")
             continue
-        measure(folder, dataset, int(seed), config, learned, workers, device)
+        measure(folder, dataset, int(seed), config, (learned, fitting), workers, device)
 
 
 def measure(
@@ -78,15 +82,15 @@ def measure(
     dataset: str,
     seed: int,
     config: dict[str, Any],
-    learned: SamplesConfig,
+    settings: tuple[SamplesConfig, EstimatorConfig],
     workers: int,
     device: str,
 ) -> None:
     """Append one line per budget and method of one model."""
-    from elasticrec.estimator.building import build_estimator
+    from elasticrec.search.estimating import estimate_model
     from elasticrec.search.measuring import validation_quality
 
-    built = build_estimator(folder, learned, FITTING, workers=workers, device=device)
+    built = estimate_model(folder, *settings, workers=workers, device=device)
     print(f"{dataset} {seed}: measured in {built.measuring_seconds:.0f} s, within {built.within}")
     searcher = Searcher(folder)
     budgets = {

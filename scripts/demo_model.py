@@ -41,7 +41,7 @@ ESTIMATED_FROM = ("table", "groups", "menu", "codes", "neighbours", "mixing")
 
 def make_model(root: Path) -> ModelFolder:
     """A coded `history` model of goodbooks with an estimator; what `root` holds is taken up."""
-    from elasticrec.estimator.building import build_estimator
+    from elasticrec.search.estimating import estimate_model
     from elasticrec.storing import store
     from elasticrec.training.model import train_model
 
@@ -56,7 +56,7 @@ def make_model(root: Path) -> ModelFolder:
     store(folder, tell=lambda part: print(f"making the {part}", flush=True))
     print("estimating", flush=True)
     careful = preset("default")  # nobody waits for it: as many measurements as there should be
-    build_estimator(folder, careful.samples, careful.estimator, workers=2)
+    estimate_model(folder, careful.samples, careful.estimator, workers=2)
     return folder
 
 

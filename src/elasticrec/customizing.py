@@ -172,11 +172,12 @@ def make_ready(
     except InputError:  # there is none, or one of another model
         known = False
     if not known:
-        from elasticrec.estimator.building import LEDGER, build_estimator
+        from elasticrec.estimator.building import LEDGER
+        from elasticrec.search.estimating import estimate_model
 
         tell("measuring compositions")
         (folder.root / LEDGER).unlink(missing_ok=True)
-        build_estimator(folder, samples, fitting, accounting="file", workers=2, device=device)
+        estimate_model(folder, samples, fitting, accounting="file", workers=2, device=device)
 
 
 def _numbered(ids: Ids, wanted: Iterable[int | str]) -> np.ndarray:

@@ -67,7 +67,7 @@ PRESETS = {
             patience=2,
         ),
         # What a search gains on the paper's 1,000 users does not last on others.
-        samples=SamplesConfig(n_samples=6_000, n_users=5_000, metric="recall@50"),
+        samples=SamplesConfig(n_samples=6_000, n_found=1_200, n_users=5_000, metric="recall@50"),
         estimator=EstimatorConfig(smooth=6, widths=(32,), learning_rates=(0.01,), l2s=(1e-3, 1e-2)),
     ),
     "demo": Preset(
@@ -84,7 +84,7 @@ PRESETS = {
             patience=0,
             validation_users=3000,
         ),
-        samples=SamplesConfig(n_samples=2_000, n_users=1_500, metric="recall@50"),
+        samples=SamplesConfig(n_samples=2_000, n_found=600, n_users=1_500, metric="recall@50"),
         estimator=EstimatorConfig(
             smooth=6, widths=(32,), learning_rates=(0.01,), l2s=(1e-2,), steps=600, max_rounds=2
         ),

@@ -55,8 +55,9 @@ def estimate(
     """
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.cli._progress import counting_bar
-    from elasticrec.estimator.building import LEDGER, build_estimator
+    from elasticrec.estimator.building import LEDGER
     from elasticrec.presets import preset as named
+    from elasticrec.search.estimating import estimate_model
 
     chosen = named(preset)
     given = {"n_samples": samples, "n_users": users, "metric": metric, "seed": seed}
@@ -67,7 +68,7 @@ def estimate(
     if restart:
         (folder.root / LEDGER).unlink(missing_ok=True)
     with counting_bar("measuring") as progress:
-        built = build_estimator(
+        built = estimate_model(
             folder, measuring, fitting,
             accounting=counted, person=person, workers=workers, device=device, progress=progress,
         )  # fmt: skip

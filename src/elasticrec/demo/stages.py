@@ -12,9 +12,10 @@ from elasticrec.blocks.folder import ModelFolder
 from elasticrec.data.errors import InputError
 from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.data.split import UNREADABLE, Split
-from elasticrec.estimator.building import LEDGER, build_estimator
+from elasticrec.estimator.building import LEDGER
 from elasticrec.estimator.model import Estimator
 from elasticrec.report.story import Stage
+from elasticrec.search.estimating import estimate_model
 from elasticrec.space.regroup import load_groups
 from elasticrec.storing import PARTS, StoringConfig, store
 
@@ -146,7 +147,7 @@ def estimated(folder: ModelFolder, config: DemoConfig, narrator: Narrator) -> Es
         folder.describe(measured=measured)
     started = time.perf_counter()
     with narrator.counting("compositions measured") as progress:
-        built = build_estimator(
+        built = estimate_model(
             folder, samples, fitting,
             accounting=accounting, workers=WORKERS, device=config.device, progress=progress,
         )  # fmt: skip

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
-from elasticrec.estimator.ledger import Ledger
+from elasticrec.estimator.draws import FOUND, Draws
+from elasticrec.estimator.ledger import Ledger, Samples
 from elasticrec.estimator.measuring import Measuring, draws_of, measuring_of
 from elasticrec.estimator.samples import collect
 from elasticrec.space.regroup import load_groups
@@ -18,11 +22,14 @@ if TYPE_CHECKING:
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.estimator.model import Estimator
     from elasticrec.estimator.training import Agreement, Fitted
+    from elasticrec.space.randomizer import Drawn
 
 __all__ = ["LEDGER", "Built", "build_estimator", "draws_of"]
 
 LEDGER = "estimator.jsonl"
 """The ledger's name in a model folder."""
+Follow = Callable[["Estimator", Draws, int], "Drawn"]
+"""So many compositions that searches by an estimator look at."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,7 @@ def build_estimator(
     workers: int = 1,
     device: str = "auto",
     progress: Callable[[int, int], None] | None = None,
+    follow: Follow | None = None,
 ) -> Built:
     """The estimator of a model folder, after saving it there.
 
@@ -68,6 +76,8 @@ def build_estimator(
         workers: processes that measure free blocks on a CPU, or threads that prepare a menu.
         device: `auto`, `cpu` or `cuda`.
         progress: called with how many draws were just finished, and how many there are in all.
+        follow: gives the `n_found` compositions on which, too, the estimator is fitted again; only
+            for compositions of a menu. `search.estimating` knows one.
     """
     from elasticrec.estimator.training import fit, within_budgets
     from elasticrec.evaluation.ranking import pick_device
@@ -85,26 +95,72 @@ def build_estimator(
     numbers = [range(samples.n_samples)]
     budgets = draws.held_out if samples.n_held_out else ()
     numbers += [draws.held_out_numbers(b, samples.n_held_out) for b in range(len(budgets))]
-    total = sum(map(len, numbers))
+    n_found = samples.n_found if follow is not None and draws.menu is not None else 0
+    total = sum(map(len, numbers)) + n_found
+    make = cache(measuring.make) if measuring.one_process else measuring.make
+    tell = None if progress is None else lambda n: progress(n, total)
     started = time.perf_counter()
     with Ledger(folder.root / LEDGER, measuring.fingerprint) as ledger:
         collect(
             ledger,
             [i for some in numbers for i in some],
             draws,
-            measuring.make,
+            make,
             workers=1 if where == "cuda" or measuring.one_process else workers,
-            progress=None if progress is None else lambda n: progress(n, total),
+            progress=tell,
         )
         measured = [ledger.samples(some) for some in numbers]
-    seconds = time.perf_counter() - started
-    if load_groups(folder).kind == "cluster":
-        fitting = replace(fitting, smooth=0)  # clusters have no order that means anything
-    fitted = fit(measured[0], fitting, device=where)
+        seconds = time.perf_counter() - started
+        if load_groups(folder).kind == "cluster":
+            fitting = replace(fitting, smooth=0)  # clusters have no order that means anything
+        fitted = fit(measured[0], fitting, device=where)
+        if n_found:
+            assert follow is not None
+            looked_at = _in_order(follow(fitted.estimator, draws, n_found))
+            found = collect(ledger, range(FOUND, FOUND + n_found), looked_at, make, progress=tell)
+            fitted = _fitted_again(fitted, _together(measured[0], found), fitting, where)
     held_out = {str(b): s for b, s in zip(budgets, measured[1:], strict=True)}
     within = within_budgets(fitted.estimator, held_out)
     built = Built(fitted, within, seconds, time.perf_counter() - started - seconds)
     return _saved(folder, built, samples, measuring)
+
+
+def _in_order(drawn: Drawn) -> Callable[[Sequence[int]], Drawn]:
+    """What gives some of these compositions by number, the first of them by FOUND."""
+
+    def some(numbers: Sequence[int]) -> Drawn:
+        at = np.asarray(numbers, dtype=np.int64) - FOUND
+        return replace(
+            drawn, depths=drawn.depths[at], neighbours=drawn.neighbours[at], totals=drawn.totals[at]
+        )
+
+    return some
+
+
+def _together(first: Samples, second: Samples) -> Samples:
+    """All samples of both."""
+    return Samples(
+        np.concatenate([first.depths, second.depths]),
+        np.concatenate([first.neighbours, second.neighbours]),
+        np.concatenate([first.values, second.values]),
+    )
+
+
+def _fitted_again(first: Fitted, samples: Samples, config: EstimatorConfig, device: str) -> Fitted:
+    """What the same candidate gives when it is fitted on more samples."""
+    from elasticrec.estimator.training import fit
+
+    chosen = first.chosen.settings
+    only = replace(
+        config, widths=(chosen.width,), learning_rates=(chosen.learning_rate,), l2s=(chosen.l2,)
+    )
+    second = fit(samples, only, device=device)
+    about = {**second.estimator.about, "config": asdict(config)}
+    return replace(
+        second,
+        estimator=replace(second.estimator, about=about),
+        trials=(*first.trials, *second.trials),
+    )
 
 
 def _saved(

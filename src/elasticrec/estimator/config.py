@@ -15,6 +15,10 @@ class SamplesConfig:
 
     n_samples: int = 15_000
     """β: compositions measured to fit on."""
+    n_found: int = 0
+    """Compositions that searches by a first fit look at, measured for a second one; 0 in Alg. 3.
+
+    A search finds where an estimator errs upwards; there it is held to what was measured."""
     n_users: int = 1_000
     """μ: validation users on whom all of them are measured."""
     metric: str = "recall@100"
@@ -36,8 +40,10 @@ class SamplesConfig:
             raise InputError(
                 f"{self.n_samples} samples on {self.n_users} users, expected at least 1 of each"
             )
-        if self.n_held_out < 0 or self.seed < 0 or min(self.held_out, default=1) <= 0:
-            raise InputError("n_held_out and seed must not be negative, held_out must be positive")
+        if min(self.n_found, self.n_held_out, self.seed) < 0 or min(self.held_out, default=1) <= 0:
+            raise InputError(
+                "n_found, n_held_out and seed must not be negative, held_out must be positive"
+            )
 
 
 @dataclass(frozen=True)

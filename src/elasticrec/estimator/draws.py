@@ -16,6 +16,8 @@ HELD_OUT = 10**9
 """Draws from here on are held out: HELD_OUT + b·HELD_OUT_STRIDE + j is the j-th of budget b."""
 HELD_OUT_STRIDE = 10**6
 """Numbers kept for each held-out budget."""
+FOUND = 2 * 10**9
+"""Numbers from here on are no draws: what searches found with an estimator fitted on the others."""
 STEP = 2**0.5
 """Ratio of neighbouring budget steps, near which our draws spend."""
 
