@@ -97,10 +97,10 @@ class Ready:
         store(self.folder, device=self.device)
 
     def _estimate(self) -> None:
-        from elasticrec.estimator.building import build_estimator
+        from elasticrec.search.estimating import estimate_model
 
         chosen = self.plan.preset
-        build_estimator(
+        estimate_model(
             self.folder,
             chosen.samples,
             chosen.estimator,
