@@ -156,14 +156,20 @@ def row_of(line: dict[str, Any]) -> Row:
 
 
 def table(found: Measurements, dataset: str, metrics: Iterable[str]) -> str:
-    """Every method of a data set at every size, mean ± deviation over seeds, in Markdown."""
+    """Every method of a data set at every size, mean ± deviation over seeds; the best in bold."""
     heads = [f"{_word(metric)}, {mb} MB" for metric in metrics for mb in SIZES]
     rows = [
         "| method | person | " + " | ".join(heads) + " |",
         "|---|---|" + "---|" * len(heads),
     ]
+    columns = [(mb, metric) for metric in metrics for mb in SIZES]
+    best = {c: max(found.value(dataset, r, *c) or 0 for r in found.rows(dataset)) for c in columns}
     for row in found.rows(dataset):
-        cells = [found.shown(dataset, row, mb, metric) for metric in metrics for mb in SIZES]
+        cells = []
+        for column in columns:
+            shown = found.shown(dataset, row, *column)
+            first = shown != "–" and found.value(dataset, row, *column) == best[column]
+            cells.append(f"**{shown}**" if first else shown)
         rows.append(f"| {row} | {row.person} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
 

@@ -6,6 +6,7 @@ at each. Ours and the paper's train once and then answer each budget; baselines 
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -81,7 +82,7 @@ def _baselines() -> dict[str, Any]:
     return dict(BASELINES)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=3)
 def load_split(path: Path) -> Split:
     """The split in a file; a worker's next task often reads the same."""
     return Split.load(path)
@@ -141,13 +142,14 @@ def _about(ready: pipeline.Ready, found: Any, task: Task) -> dict[str, Any]:
 
 @contextmanager
 def _place(task: Task) -> Iterator[Path]:
-    """A folder for models under way: kept with the task's own name, or for the moment."""
+    """A folder for models under way: of the task's own name until it is done, or a passing one."""
     if task.kept is None:
         with tempfile.TemporaryDirectory() as place:
             yield Path(place)
         return
     name = f"{task.dataset}-{task.method}-{config_hash(task.config())}-{task.seed}"
     yield task.kept / "models" / name
+    shutil.rmtree(task.kept / "models" / name)  # reached only when all is done
 
 
 def _by_baseline(task: Task, split: Split, budgets: dict[float, Budget]) -> Iterator[Measured]:

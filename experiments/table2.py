@@ -51,6 +51,8 @@ def run(
     gpu: Annotated[bool, typer.Option("--gpu", help="Compute on the GPU.")] = False,
     jobs: Annotated[int, typer.Option(help="Tasks at the same time.")] = 1,
     threads: Annotated[int, typer.Option(help="CPU threads of each task.")] = 1,
+    rule_epochs: Annotated[int, typer.Option(help="Epochs of the paper's method.")] = 60,
+    rule_samples: Annotated[int, typer.Option(help="β of the paper's method.")] = 5_000,
     minutes: Annotated[float | None, typer.Option(help="End after so many minutes.")] = None,
     tune_only: Annotated[bool, typer.Option("--tune-only", help="Only choose settings.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure what is there, too.")] = False,
@@ -63,6 +65,7 @@ def run(
         data, tuning or data, config, lines.RESULTS, KEPT, named,
         tuple(float(mb) for mb in filter(None, sizes.split(","))), seeds,
         "cuda" if gpu else "cpu", threads, again,
+        Extent(rule_epochs=rule_epochs, rule_samples=rule_samples),
     )  # fmt: skip
     limit = None if minutes is None else 60 * minutes
     if smoke:

@@ -16,6 +16,8 @@ from experiments.tasks import LIBRARY, OURS, Extent, Task
 
 TUNED_AT = 5
 """The nominal size at which settings are chosen."""
+RULE_TUNING_SAMPLES = 1_000
+"""β of the paper's method while its settings are chosen: its training decides, not its search."""
 TWO_ROWS = ("pmf",)
 """Methods whose two losses both stand in the table."""
 
@@ -51,6 +53,8 @@ class Session:
     def tuning_tasks(self, dataset: str, method: str) -> list[Task]:
         """The trials of a method, on validation; none where nothing is to be chosen."""
         out = []
+        few = min(RULE_TUNING_SAMPLES, self.extent.rule_samples)
+        short = replace(self.extent, rule_samples=few)
         for loss in methods.losses_of(method):
             trials = self.trials(dataset, method, loss)
             if len(trials) == 1 and (method in TWO_ROWS or len(methods.losses_of(method)) == 1):
@@ -59,8 +63,8 @@ class Session:
             out += [
                 Task(
                     "table2-tuning", dataset, method, loss, settings, 0, (TUNED_AT,), "validation",
-                    self.tuning / f"{dataset}.npz", self.results, self.kept, self.extent,
-                    self.device, self.threads, pairs,
+                    self.tuning / f"{dataset}.npz", self.results, self.kept, short, self.device,
+                    self.threads, pairs,
                 )
                 for settings in trials
             ]  # fmt: skip
@@ -72,9 +76,7 @@ class Session:
         values: dict[str, float] = {}
         for line in lines.read_from(self.results, "table2-tuning"):
             mine = (line["dataset"], line["method"]) == (dataset, method)
-            if (
-                mine and line["config_hash"] in tried
-            ):  # the main person comes first
+            if mine and line["config_hash"] in tried:  # the main person comes first
                 values.setdefault(line["config_hash"], line["metrics"]["recall@50"])
         by_loss: dict[str, list[str]] = {}
         for name in values:
