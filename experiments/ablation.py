@@ -169,7 +169,9 @@ def draw_figure() -> bool:
                 figures.bars(axis, groups, shades, "NDCG@50")
                 axis.tick_params(axis="x", rotation=50)
                 axis.set_title(f"{dataset}, from {start}", loc="left", fontweight="bold")
-        axes[0, 0].legend(frameon=False, fontsize=7, ncols=3)
+        axes[0, 0].legend(
+            frameon=False, fontsize=7, ncols=3, loc="lower right", bbox_to_anchor=(1, 1)
+        )
     return True
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from experiments import ablation, estimator, groups, hyperparameters, latency, lines, paper
-from experiments.comparison import Measurements, Row
+from experiments.comparison import SIZES, Measurements, Row
 from experiments.equal_bytes import PRINTED
 from experiments.tasks import OURS
 
 SIX = ("pmf", "lightgcn", "esapn", "autoemb", "dlrm-ce", "lightrec")
 """The paper's baselines."""
 REGULARISED = ("NoReg", "LowReg", "HighReg")
+METRICS = ("recall@50", "recall@100", "ndcg@50", "ndcg@100")
 AIM = 2.2
 """Times the paper's Recall@50 on Amazon-Book at 5 MB that ours shall reach."""
 
@@ -37,7 +38,7 @@ class Claim:
     @property
     def exceptions(self) -> str:
         """Where it did not hold."""
-        return "; ".join(place for place, found in self.looks if not found) or "–"
+        return "<br>".join(place for place, found in self.looks if not found) or "–"
 
 
 def _claim(text: str, looks: Iterable[tuple[str, bool]]) -> Claim:
@@ -162,7 +163,7 @@ def _cheaper(found: Measurements) -> list[tuple[str, bool]]:
 
 
 def _ahead(found: Measurements, *, dense: bool) -> list[tuple[str, bool]]:
-    """At every size: ours against the best rival of a kind."""
+    """At every size: ours against the best rival of a kind; untested leads are left out."""
     return [
         (
             f"{dataset} {lead.mb:g} MB ({lead.rival} {lead.theirs:.4f}, ours {lead.ours:.4f}, "
@@ -171,7 +172,47 @@ def _ahead(found: Measurements, *, dense: bool) -> list[tuple[str, bool]]:
         )
         for dataset in found.datasets
         for lead in found.leads(dataset, dense=dense)
+        if lead.p is not None or lead.better <= 0
     ]
+
+
+def summary(found: Measurements) -> str:
+    """What is better than what and by how much, a line per data set and size, in Markdown."""
+    out = []
+    for dataset in found.datasets:
+        dense, alone = ({x.mb: x for x in found.leads(dataset, dense=d)} for d in (True, False))
+        for mb in sorted({*dense, *alone}):
+            words = [
+                f"{lead.better:+.1%} over {lead.rival} ({word})"
+                for lead, word in ((dense.get(mb), "dense"), (alone.get(mb), "neighbours alone"))
+                if lead is not None
+            ]
+            ours = (dense.get(mb) or alone[mb]).ours
+            out.append(f"- {dataset}, {mb:g} MB: ours {ours:.4f} Recall@50, {', '.join(words)}")
+    return "\n".join(out)
+
+
+def lost(found: Measurements) -> str:
+    """Every cell of Table 2 in which a rival is ahead of ours, in Markdown."""
+    out = []
+    for dataset in found.datasets:
+        mine = found.ours(dataset)
+        rivals = [row for row in found.rows(dataset) if row.method != OURS]
+        for metric in METRICS if mine else ():
+            for mb in SIZES:
+                ours = found.value(dataset, mine, mb, metric)  # type: ignore[arg-type]
+                ahead = [
+                    f"{row} {value:.4f}"
+                    for row in rivals
+                    if ours is not None
+                    and (value := found.value(dataset, row, mb, metric)) is not None
+                    and value > ours
+                ]
+                if ahead:
+                    out.append(
+                        f"- {dataset}, {metric}, {mb} MB: ours {ours:.4f}, {', '.join(ahead)}"
+                    )
+    return "\n".join(out)
 
 
 def table(claims: Iterable[Claim]) -> str:

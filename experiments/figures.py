@@ -29,6 +29,7 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": GRID,
     "grid.linewidth": 0.6,
     "xtick.color": INK,
@@ -110,6 +111,8 @@ def _name_ends(axis: Axes, ends: list[tuple[float, Curve, float]]) -> None:
     low, high = axis.get_ylim()
     gap = 0.052 * (high - low)
     heights = spread([y for y, _, _ in ends], gap)
+    over = max(0.0, max(heights) - high)
+    heights = [height - over for height in heights]
     at = axis.get_xlim()[1]
     for (y, curve, x), height in zip(ends, heights, strict=True):
         axis.annotate(

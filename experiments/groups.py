@@ -227,7 +227,7 @@ def draw_figure() -> bool:
             row[0].figure.colorbar(shown, ax=row[0], label="depth", shrink=0.8)
             for g, points in enumerate(clusters["points"]):
                 x, y = np.array(points).T
-                row[1].scatter(x, y, s=4, color=colormaps["tab20"](g % 20), alpha=0.7)
+                row[1].scatter(x, y, s=4, color=colormaps["tab20"](g % 20), rasterized=True)
                 kept = int((np.array(clusters["depths"][g]) > 0).sum())
                 row[1].annotate(str(kept), clusters["centres"][g], fontsize=7, fontweight="bold")
             row[1].set_title("clusters, and blocks kept by each", loc="left", fontweight="bold")

@@ -1,0 +1,63 @@
+"""The results page: what it says without lines, what it says of leads and losses."""
+
+import re
+
+import pytest
+
+from benchmarks import lines as benchmark_lines
+from experiments import claims, figures, latency, lines
+from experiments.comparison import Measurements
+from scripts import results_page
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "RESULTS", tmp_path)
+    monkeypatch.setattr(latency, "RESULTS", tmp_path)
+    monkeypatch.setattr(benchmark_lines, "RESULTS", tmp_path)
+    monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
+    return tmp_path
+
+
+def _append(results, method, mb, value, dataset="amazon-book"):
+    person = "vector+history" if method == "ours" else "history"
+    names = ("recall@50", "recall@100", "ndcg@50", "ndcg@100")
+    lines.append_to(
+        results, "table2",
+        {"dataset": dataset, "split": "published", "method": method, "person": person,
+         "budget_mb": mb, "nominal_mb": mb, "seed": 0, "seconds": 1.0, "config": {"a": method},
+         "loss": "none", "part": "test", "metrics": dict.fromkeys(names, value)},
+    )  # fmt: skip
+
+
+def test_without_lines_the_page_says_so(results):
+    page = results_page.render()
+    assert page.count("Not measured yet.") >= 8
+    assert page.count("| not measured yet |") == len(claims.papers()) + len(claims.ours())
+    assert "figures/" not in page
+
+
+def test_leads_and_losses_are_told_with_numbers(results):
+    for mb, ours, itemcf, lightrec in ((5, 0.12, 0.1, 0.08), (10, 0.12, 0.15, 0.1)):
+        for method, value in (("ours", ours), ("itemcf", itemcf), ("lightrec", lightrec)):
+            _append(results, method, mb, value)
+    found = Measurements(results)
+    told = claims.summary(found)
+    assert "5 MB: ours 0.1200 Recall@50, +50.0% over lightrec (dense)" in told
+    assert "+20.0% over itemcf (neighbours alone)" in told
+    lost = claims.lost(found).splitlines()
+    assert lost[0] == "- amazon-book, recall@50, 10 MB: ours 0.1200, itemcf 0.1500"
+    assert len(lost) == 4  # once for each metric
+    dense, alone, times = claims.ours()
+    assert dense.verdict == "not measured yet"  # ahead, but no test was made
+    assert alone.verdict == "did not hold"
+    assert times.verdict == "held (1 of 1)"
+    page = results_page.render()
+    assert "| ours | 0.0534 / 0.1200 |" in page
+    assert lost[0] in page
+
+
+def test_every_figure_on_the_committed_page_is_there():
+    page = results_page.PAGE.read_text(encoding="utf-8")
+    for name in re.findall(r"\]\((figures/[^)]+)\)", page):
+        assert (results_page.PAGE.parent / name).exists()
