@@ -46,8 +46,10 @@ class Plan:
 
     def sampled(self, n_samples: int | None) -> Plan:
         """The same plan with so many compositions to fit on, and none held out."""
-        samples = self.preset.samples
-        samples = replace(samples, n_samples=n_samples or samples.n_samples, n_held_out=0)
+        samples = replace(self.preset.samples, n_held_out=0)
+        if n_samples is not None:
+            found = min(samples.n_found, n_samples // 5)
+            samples = replace(samples, n_samples=n_samples, n_found=found)
         return replace(self, preset=replace(self.preset, samples=samples))
 
     def shortened(self, steps: int) -> Plan:

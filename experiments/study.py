@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticrec.estimator.building import LEDGER
+from elasticrec.estimator.draws import FOUND
 from experiments import lines, methods
 from experiments.equal_bytes import budget_for
 from experiments.pipeline import Ready, trained
 from experiments.plans import Plan, Rows
-from experiments.table2_session import Session
+from experiments.table2_session import Session, recorded
 from experiments.tasks import Extent, Task, plan_of
 
 if TYPE_CHECKING:
@@ -176,12 +178,18 @@ def studied(task: StudyTask) -> Iterator[Studied]:
 
 
 def _copy(ready: Ready, place: Path, *, estimator: Any) -> None:
-    """A folder with another's model, codes and measured compositions; its estimator if alike."""
+    """A folder with another's model, codes and measured draws; its estimator if that is alike.
+
+    What searches by that other estimator looked at is left behind with it.
+    """
     shutil.copytree(ready.folder.root, place)
     if estimator != ready.plan.preset.estimator:
         about = json.loads((place / "model.json").read_text(encoding="utf-8"))
         del about["about"]["estimating_seconds"]
         (place / "model.json").write_text(json.dumps(about), encoding="utf-8")
+        head, *draws = (place / LEDGER).read_text(encoding="utf-8").splitlines(keepends=True)
+        own = [draw for draw in draws if json.loads(draw)["i"] < FOUND]
+        (place / LEDGER).write_text("".join([head, *own]), encoding="utf-8")
 
 
 def record(task: StudyTask, found: Studied, **more: Any) -> str:
@@ -205,13 +213,7 @@ def record(task: StudyTask, found: Studied, **more: Any) -> str:
         "estimate": found.found.estimate,
         **more,
     }
-    results = task.start.results
-    checked = results == lines.RESULTS
-    line = (
-        lines.append(task.experiment, fields)
-        if checked
-        else lines.append_to(results, task.experiment, fields)
-    )
+    line = recorded(task.start.results, task.experiment, fields)
     value = line["metrics"]["ndcg@50"]
     return f"{found.variant.name} {found.nominal_mb:g} MB {value:.4f}"
 

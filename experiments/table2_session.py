@@ -167,7 +167,7 @@ def work(task: Task) -> str:
     _bound_threads(task.threads)
     said = []
     for found in methods.measured(task):
-        line = _record(task, _line(task, found))
+        line = recorded(task.results, task.experiment, _line(task, found))
         if task.part == "test" and task.kept is not None and found.found.per_user is not None:
             paired.keep(task.kept / "users", line, found.found.per_user[paired.METRIC])
         value = found.found.metrics["recall@50"]
@@ -176,11 +176,11 @@ def work(task: Task) -> str:
     return f"{task}: " + (", ".join(said) or "no size fits")
 
 
-def _record(task: Task, fields: dict[str, Any]) -> dict[str, Any]:
+def recorded(results: Path, experiment: str, fields: dict[str, Any]) -> dict[str, Any]:
     """The line as appended; words are checked where it goes to the committed results."""
-    if task.results == lines.RESULTS:
-        return lines.append(task.experiment, fields)
-    return lines.append_to(task.results, task.experiment, fields)
+    if results == lines.RESULTS:
+        return lines.append(experiment, fields)
+    return lines.append_to(results, experiment, fields)
 
 
 def _line(task: Task, found: Measured) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Ablation, groups, estimator, hyperparameters and grid: their smoke runs, and what lines say."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,29 @@ def test_a_study_takes_the_settings_of_table2(tmp_path):
     more = {"metrics": {}, "seconds": 1.0, "config": config, "loss": "paper"}
     lines.append_to(session.results, "table2", {**known, **more})
     assert study.settled(session, "goodbooks", "rule-printed") == ("paper", {"l2": 0.5})
+
+
+def test_another_estimator_starts_from_the_draws_alone(tmp_path):
+    from types import SimpleNamespace
+
+    from elasticrec.estimator.building import LEDGER
+    from elasticrec.estimator.draws import FOUND
+
+    source = tmp_path / "source"
+    source.mkdir()
+    about = {"about": {"estimating_seconds": 1.0, "coding_seconds": 2.0}}
+    (source / "model.json").write_text(json.dumps(about))
+    (source / LEDGER).write_text(f'{{"format": 1}}\n{{"i": 7}}\n{{"i": {FOUND}}}\n')
+    preset = SimpleNamespace(estimator="fm")
+    ready = SimpleNamespace(
+        folder=SimpleNamespace(root=source), plan=SimpleNamespace(preset=preset)
+    )
+    study._copy(ready, tmp_path / "same", estimator="fm")
+    assert (tmp_path / "same" / LEDGER).read_text() == (source / LEDGER).read_text()
+    study._copy(ready, tmp_path / "other", estimator="dnn")
+    assert (tmp_path / "other" / LEDGER).read_text() == '{"format": 1}\n{"i": 7}\n'
+    kept = json.loads((tmp_path / "other" / "model.json").read_text())
+    assert kept == {"about": {"coding_seconds": 2.0}}
 
 
 def test_ours_without_depths_keeps_blocks_whole_and_without_neighbours_none(planted):
