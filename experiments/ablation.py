@@ -159,7 +159,7 @@ def draw_figure() -> bool:
     shades = {
         f"{mb} MB": c for mb, c in zip(PRINTED, ("#9ecae1", "#4292c6", "#08519c"), strict=True)
     }
-    with figures.drawn(NAME, len(starts), len(datasets), width=5.0, height=3.2) as axes:
+    with figures.panels(NAME, len(starts), len(datasets), width=5.0, height=3.2) as axes:
         for row, dataset in zip(axes, datasets, strict=True):
             for axis, start in zip(row, starts, strict=True):
                 groups = {

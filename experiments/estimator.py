@@ -156,7 +156,7 @@ def draw_figure() -> bool:
         print("nothing measured yet")
         return False
     datasets = sorted({dataset for dataset, _ in found})
-    with figures.drawn(NAME, len(datasets), width=4.4, height=2.8) as axes:
+    with figures.panels(NAME, len(datasets), width=4.4, height=2.8) as axes:
         for axis, dataset in zip(axes[0], datasets, strict=True):
             for (where, start), pairs in found.items():
                 if where == dataset:

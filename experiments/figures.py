@@ -54,7 +54,7 @@ class Curve:
 
 
 @contextmanager
-def drawn(name: str, columns: int = 1, rows: int = 1, **size: float) -> Iterator[np.ndarray]:
+def panels(name: str, columns: int = 1, rows: int = 1, **size: float) -> Iterator[np.ndarray]:
     """(rows, columns) axes to draw on; afterwards `docs/figures/<name>.svg` is written.
 
     Args:

@@ -213,7 +213,7 @@ def draw_figure() -> bool:
         return False
     from matplotlib import colormaps
 
-    with figures.drawn(NAME, 2, len(keys), width=4.8, height=3.4) as axes:
+    with figures.panels(NAME, 2, len(keys), width=4.8, height=3.4) as axes:
         for row, key in zip(axes, keys, strict=True):
             popular, clusters = (found[(*key, variant.name)][0] for variant in VARIANTS)
             depths = np.array(popular["depths"])

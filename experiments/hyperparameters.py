@@ -142,7 +142,7 @@ def draw_figure() -> bool:
         print("nothing measured yet")
         return False
     datasets = sorted({dataset for dataset, _ in found})
-    with figures.drawn(NAME, 2, len(datasets), width=4.0, height=2.6) as axes:
+    with figures.panels(NAME, 2, len(datasets), width=4.0, height=2.6) as axes:
         for row, dataset in zip(axes, datasets, strict=True):
             for axis, (letter, values) in zip(row, (("G", GROUPS), ("N", BLOCKS)), strict=True):
                 shown = [

@@ -127,7 +127,7 @@ def draw_figure() -> bool:
         print("nothing measured yet: run benchmarks.device")
         return False
     colours = dict(zip(TASKS.values(), (figures.OTHERS[1], figures.OURS, figures.INK), strict=True))
-    with figures.drawn(NAME, columns=len(known), height=2.8) as axes:
+    with figures.panels(NAME, columns=len(known), height=2.8) as axes:
         for axis, items in zip(axes[0], known, strict=True):
             sizes = sorted({key[2] for key in found if key[0] == items})
             groups = {

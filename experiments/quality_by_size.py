@@ -47,7 +47,7 @@ def draw() -> None:
     if not found:
         print("nothing measured yet")
         return
-    with figures.drawn(NAME, columns=len(found), width=4.6, height=3.6) as axes:
+    with figures.panels(NAME, columns=len(found), width=4.6, height=3.6) as axes:
         for axis, (dataset, points) in zip(axes[0], found.items(), strict=True):
             figures.curves(axis, curves_of(dataset, points), logarithmic=True)
             axis.set_xticks(TICKS, [f"{mb:g}" for mb in TICKS])

@@ -108,7 +108,7 @@ def run_smoke(named: tuple[str, ...] = ()) -> str:
 
 @app.command()
 def draw() -> None:
-    """Print the tables of what `run` measured, and draw the figure of quality against size."""
+    """Print the tables of what `run` measured."""
     print(comparison.tables(lines.RESULTS))
 
 
