@@ -74,7 +74,7 @@ def paper_config(
     split: Split, dimensions: int, settings: dict[str, Any], seed: int, epochs: int
 ) -> TrainConfig:
     """Products of plain vectors told from items of each pair's own, but for a trial's settings."""
-    found: dict[str, Any] = {"base": "mf", "loss": "bpr", "init": "random", "init_scale": 0.8}
+    found: dict[str, Any] = {"base": "mf", "loss": "bpr"}
     found |= {"learning_rate": 5e-3, "negatives": 4}
     return _config(split, dimensions, found | settings, seed, epochs)
 

@@ -3,8 +3,9 @@
 Codes are found one after the other, each for what those before it left over, by an argmax whose
 gradient is that of a softmax. Left open here: the start. Codebooks start as k-means of what is left
 over of a table trained by the same loss, and are then trained with it by the library's loop; if
-validation likes the start better, it stays. Codebooks are stored as halves, codes as 8 bits; where
-little fits, first the codewords become fewer, then the dimensions. On cosines (our loss) a byte per
+validation likes the start better, it stays. Codebooks are stored as halves, codes as 6 or 8 bits
+(tried: 64 words for each of many codebooks, or 256 for each of few); where little fits, first the
+codewords become fewer, then the dimensions. On cosines (our loss) a byte per
 item for norm and gain is charged. Its paper's loss is taken to be BPR.
 """
 
@@ -18,12 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Base, Parts, Tables
+from elasticrec.blocks.bases import Base
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.splitting import Split
-from elasticrec.data.triples import Batch
 from elasticrec.space.budget import FLOAT_BYTES, Budget
 from elasticrec.training.config import TrainConfig
+from experiments.baselines.codebooks import Coded, residual_codes
 from experiments.baselines.composed import scaled, scales_of
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import (
@@ -39,23 +40,23 @@ from experiments.baselines.kmeans import kmeans, nearest
 from experiments.baselines.packing import SCALE_ENDS_BYTES, pack, packed_bytes, unpack
 
 PAPER_EPOCHS, OUR_EPOCHS = 32, 28
+TUNING_SHARE = 8
+"""Codebooks are trained in one in so many of the epochs that the table was trained in."""
 FEWEST, FEWEST_BITS = 4, 4
 """Codebooks, and bits of a code, below which dimensions are given up instead."""
 COUNT_BYTES = 4
-SOFTNESS = 0.1
-"""Of the softmax that lends the argmax its gradient, times the mean squared norm of an item."""
 TRIALS: dict[str, list[dict[str, Any]]] = {
     "paper": [
-        {"dimensions": 128, "codebooks": 64, "negatives": 1, "l2": 1e-2},
-        {"dimensions": 128, "codebooks": 64, "negatives": 4, "l2": 1e-2},
-        {"dimensions": 64, "codebooks": 64, "negatives": 4, "l2": 1e-2},
-        {"dimensions": 128, "codebooks": 64, "negatives": 8, "l2": 1e-3},
+        {"dimensions": 128, "bits": 6, "codebooks": 64, "negatives": 1, "l2": 1e-2},
+        {"dimensions": 128, "bits": 6, "codebooks": 64, "negatives": 4, "l2": 1e-2},
+        {"dimensions": 64, "bits": 6, "codebooks": 64, "negatives": 4, "l2": 1e-2},
+        {"dimensions": 128, "bits": 8, "codebooks": 64, "negatives": 8, "l2": 1e-3},
     ],
     "ours": [
-        {"dimensions": 128, "codebooks": 64},
-        {"dimensions": 128, "codebooks": 16},
-        {"dimensions": 64, "codebooks": 64},
-        {"dimensions": 256, "codebooks": 64},
+        {"dimensions": 128, "bits": 6, "codebooks": 64},
+        {"dimensions": 128, "bits": 8, "codebooks": 64},
+        {"dimensions": 128, "bits": 8, "codebooks": 16},
+        {"dimensions": 64, "bits": 6, "codebooks": 64},
     ],
 }
 
@@ -97,7 +98,7 @@ class LightRec:
         first = kept_vectors(split, config, device)
         started = time.perf_counter()
         made = Start(first, shape, seed, on_cosines=on_cosines)
-        fewer = {"epochs": max(1, config.epochs // 6), "aggregation": False}
+        fewer = {"epochs": max(1, config.epochs // TUNING_SHARE), "aggregation": False}
         config = reseeded(config, learning_rate=config.learning_rate / 4, **fewer)
         tuned = fit_vectors(split, config, device, make=made)
         base = made.base
@@ -127,70 +128,13 @@ def shape_for(
 
     D = settings["dimensions"]
     while D >= 1:
-        for bits in range(8, FEWEST_BITS - 1, -1):
+        for bits in range(settings["bits"], FEWEST_BITS - 1, -1):
             left = budget.n_bytes - size(D, bits, 0)
             B = left // (size(D, bits, 1) - size(D, bits, 0))
             if B >= FEWEST and 2**bits <= n_items:
                 return Shape(D, bits, min(B, settings["codebooks"]))
         D //= 2
     raise BudgetTooSmall(method, budget, size(1, FEWEST_BITS, FEWEST))
-
-
-class Coded:
-    """Users, items that are coded whenever they are used, and the codebooks."""
-
-    name = "lightrec"
-    by_rows: tuple[str, ...] = ("users", "items")
-    units = False
-
-    def __init__(self, users: Tensor, items: Tensor, codebooks: Tensor) -> None:
-        self.tables: Tables = {"users": users, "items": items, "codebooks": codebooks}
-        self.softness = SOFTNESS * float(items.square().sum(dim=1).mean())
-
-    def forward(
-        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) the rows of the batch's users, and sums of codewords of some items."""
-        del batch
-        coded = self.sums(torch.cat(rows["items"]), tables["codebooks"])
-        return rows["users"][0], list(coded.split([len(part) for part in items]))
-
-    def sums(self, items: Tensor, codebooks: Tensor) -> Tensor:
-        """(n, D) sums of the chosen codewords; choices pass on the gradient of a softmax."""
-        left, total = items, torch.zeros_like(items)
-        for words in codebooks:
-            near = left @ words.T - words.square().sum(dim=1) / 2  # (n, K)
-            soft = torch.softmax(near / self.softness, dim=1)
-            word = words.index_select(0, near.argmax(dim=1))
-            total = total + word + (soft - soft.detach()) @ words.detach()
-            left = left - word.detach()
-        return total
-
-    def codes(self) -> Tensor:
-        """(V, B) the codes of all items."""
-        return residual_codes(self.tables["items"], self.tables["codebooks"])
-
-    def final(self) -> tuple[Tensor, Tensor]:
-        """(U, D) users and (V, D) sums of codewords."""
-        codebooks = self.tables["codebooks"]
-        return self.tables["users"], summed(codebooks, self.codes())
-
-
-def residual_codes(items: Tensor, codebooks: Tensor) -> Tensor:
-    """(n, B) for each codebook the word nearest to what the words before it left over."""
-    left, codes = items, []
-    for words in codebooks:
-        codes.append(nearest(left, words))
-        left = left - words[codes[-1]]
-    return torch.stack(codes, dim=1)
-
-
-def summed(codebooks: Tensor, codes: Tensor) -> Tensor:
-    """(n, D) the sums of the words that codes (n, B) name."""
-    total = torch.zeros(len(codes), codebooks.shape[2], device=codes.device)
-    for b, words in enumerate(codebooks):
-        total += words[codes[:, b]]
-    return total
 
 
 class Start:

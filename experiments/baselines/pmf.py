@@ -23,10 +23,10 @@ from experiments.baselines.losses import squares
 PAPER_EPOCHS, OUR_EPOCHS = 40, 28
 TRIALS: dict[str, list[dict[str, Any]]] = {
     "paper": [
-        {"negatives": 1, "l2": 0.02},
-        {"negatives": 4, "l2": 0.02},
-        {"negatives": 4, "l2": 0.1},
-        {"negatives": 16, "l2": 0.02},
+        {"negatives": 4, "l2": 0.01, "init_scale": 0.5},
+        {"negatives": 4, "l2": 0.05, "init_scale": 0.5},
+        {"negatives": 16, "l2": 0.01, "init_scale": 0.5},
+        {"negatives": 16, "l2": 0.05, "init_scale": 0.5},
     ],
     "ours": [*OUR_TRIALS[:3], OUR_TRIALS[1] | {"aggregation": False}],
 }

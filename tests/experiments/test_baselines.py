@@ -42,7 +42,7 @@ def recall(fitted, world):
 
 def test_learns_two_tastes(case, world):
     _, _, fitted = case
-    assert recall(fitted, world) >= 0.9  # a guess finds one in six, a coin for the taste one in two
+    assert recall(fitted, world) >= 0.85  # a guess finds one in six
 
 
 def test_keeps_to_the_budget_and_uses_it(case, tmp_path):
@@ -82,7 +82,7 @@ def test_ranks_by_nothing_but_what_is_stored(case, world):
     other = Fitted(
         fitted.form, shuffled, fitted.users, fitted.dimensions, fitted.seconds, fitted.order
     )
-    assert recall(other, world) < 0.8
+    assert recall(other, world) < 0.6
 
 
 def test_says_the_smallest_budget_that_works(case, world):
@@ -132,4 +132,4 @@ def test_a_gpu_learns_two_tastes(world, name, loss):
     assert fitted.n_bytes <= BUDGET.n_bytes
     left = int(world.test.per_user.max())
     found = fitted.evaluate(world, (f"recall@{left}",), device="cuda")
-    assert found.metrics[f"recall@{left}"] >= 0.9
+    assert found.metrics[f"recall@{left}"] >= 0.85

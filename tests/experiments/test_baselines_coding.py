@@ -84,7 +84,7 @@ def test_product_quantiser_is_as_good_as_that_of_faiss(rng):
 
 def test_product_quantiser_takes_all_parts_that_fit():
     shape = faiss_pq.shape_for(91_599, 128, Budget.megabytes(5), "faiss-pq")
-    assert shape == faiss_pq.Shape(128, 8, 53)  # (5e6 - 4 * 257 * 128 - 8) / (8 * 11450) = 53.1
+    assert shape == faiss_pq.Shape(128, 8, 53)  # (5e6 - 2 * 258 * 128 - 8) / (8 * 11450) = 53.9
     assert faiss_pq.cuts(128, 53) == [3] * 22 + [2] * 31
     dealt = faiss_pq.deal(np.array([8.0, 4.0, 2.0, 1.0]), 2)
     np.testing.assert_array_equal(dealt, [0, 3, 1, 2])  # 8 · 1 and 4 · 2
