@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from elasticrec.recommender import ElasticRecommender
 
-__version__ = "0.1.0"
+from elasticrec.version import __version__
 
 __all__ = ["ElasticRecommender", "__version__"]
 

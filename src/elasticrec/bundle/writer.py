@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from elasticrec.data.errors import InputError
 from elasticrec.data.files import written_whole
 from elasticrec.space.composition import DEEPEST, Composition
 from elasticrec.space.file_bytes import BLOCK, META_BYTES
+from elasticrec.version import __version__
 
 ABOUT = ("name", "metric", "quality", "estimate", "budget")
 """What a bundle says of itself to people, besides the version that wrote it; null if not given."""
@@ -87,7 +86,7 @@ def write(
 
 def meta(about: Mapping[str, Any]) -> bytes:
     """The section META: JSON in 512 bytes; what does not fit, or is no JSON, is refused."""
-    every = dict.fromkeys(ABOUT) | {"elasticrec": _version()} | dict(about)
+    every = dict.fromkeys(ABOUT) | {"elasticrec": __version__} | dict(about)
     try:
         text = json.dumps(every, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         content = text.encode("utf-8")
@@ -99,12 +98,6 @@ def meta(about: Mapping[str, Any]) -> bytes:
             "most: give it a shorter name"
         )
     return content.ljust(META_BYTES)
-
-
-@cache
-def _version() -> str:
-    """The version that writes; looking it up takes longer than packing a small file."""
-    return version("elasticrec")
 
 
 def _choice(material: Material, composition: Composition) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +28,7 @@ from elasticrec.search.answers import ALWAYS, answer_budgets
 from elasticrec.search.measuring import validation_quality
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
+from elasticrec.version import __version__
 
 if TYPE_CHECKING:
     from elasticrec.blocks.folder import ModelFolder
@@ -99,7 +99,7 @@ def _key(
         person,
         config.k,
         config.seed,
-        version("elasticrec"),
+        __version__,
     )
     return fingerprint({"depends": np.array(repr(depends))})
 
@@ -152,7 +152,7 @@ class _Telling:
             agreements=_agreements(estimator),
             stages=tuple(self.stages),
             model_id=self.searcher.folder.model_id,
-            version=version("elasticrec"),
+            version=__version__,
         )
 
     def _answers(self, budgets: tuple[Budget, ...]) -> list[Answer]:

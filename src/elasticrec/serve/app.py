@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
@@ -31,6 +30,7 @@ from elasticrec.serve.page import page_routes
 from elasticrec.serve.problems import Problem
 from elasticrec.serve.service import Service
 from elasticrec.serve.tokens import LONGEST_USER
+from elasticrec.version import __version__
 
 VARIABLE = "ELASTICREC_SERVE"
 """The environment's variable with the settings for worker processes."""
@@ -53,7 +53,7 @@ def create_app(config: ServeConfig) -> FastAPI:
 
     app = FastAPI(
         title="elasticrec",
-        version=version("elasticrec"),
+        version=__version__,
         description="One recommender, fitted to every device: bundles by budget.",
         docs_url=None,
         redoc_url=None,
