@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 AMAZON_ITEMS = 91_599
-NOMINAL = (0.5, 1, 1.83, 2, 3, 5, 10, 25)
+NOMINAL = (0.25, 0.5, 1, 1.83, 2, 3, 5, 10, 25)
 """Megabytes on Amazon-Book; other data sets get as many bytes per item. 1.83 MB are 20 bytes."""
 WITH_IDS = 5
 """The nominal size that is also packed with the original ids."""
@@ -99,7 +99,9 @@ def run(
             continue
         known = {"dataset": dataset, "split": folder.split().kind, "seed": int(seed)}
         for line in measured(folder, setting):
-            lines.append("sizes", {**known, "config": config, **line})
+            # With ids it is another measurement, so its settings must not be the same.
+            settings = config | ({"ids": line["ids"]} if line.get("ids") == "u32" else {})
+            lines.append("sizes", {**known, "config": settings, **line})
             _tell(line)
 
 
@@ -225,9 +227,9 @@ def table(metric: str = "recall@50") -> str:
         lambda: defaultdict(list)
     )
     every = lines.read("sizes")
-    newest = {line["dataset"]: line["config_hash"] for line in every}
+    newest = {line["dataset"]: _but_ids(line) for line in every}
     for line in every:
-        if line["config_hash"] != newest[line["dataset"]]:
+        if _but_ids(line) != newest[line["dataset"]]:
             continue  # of a model measured before with other settings
         method = line["method"] + (" with ids" if line.get("ids") not in (None, "none") else "")
         size = line["nominal_mb"] or FULL
@@ -242,6 +244,11 @@ def table(metric: str = "recall@50") -> str:
         cells = [f"{np.mean(values[size]):.4f}" if values[size] else "–" for size in sizes]
         rows.append(f"| {dataset} | {method} | {person} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
+
+
+def _but_ids(line: dict[str, Any]) -> str:
+    """What names a line's settings, whether ids are in the file or not."""
+    return lines.config_hash({k: v for k, v in line["config"].items() if k != "ids"})
 
 
 def _order(key: tuple[str, str, str], _: Any) -> tuple[str, bool, str, str]:
