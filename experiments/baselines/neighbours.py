@@ -179,7 +179,7 @@ ITEMCF = NeighboursAlone(
     "itemcf",
     [
         {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.3, "sharpness": 1.0},
-        {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 1.0},
+        {"user_power": 0.25, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
         {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.4, "sharpness": 1.5},
         {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
     ],
