@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,6 +97,25 @@ def test_ours_is_never_below_the_controls_it_starts_from(kind):
         found = evolve(problem, config, rng())
         for control in (uniform, greedy):
             assert found.estimate >= control(problem, config, rng()).estimate
+
+
+def test_a_start_stays_unless_something_leads_it_by_the_margin(kind):
+    problem = make_problem(kind, 6)
+    start = uniform(problem, SearchConfig(), rng()).estimate
+    long = SearchConfig(rounds=200, children=5, starts=("uniform",))
+    best = evolve(problem, long, rng()).estimate
+    assert best > start
+    for margin, expected in ((best / start - 1.001, best), (best / start - 0.999, start)):
+        assert evolve(problem, replace(long, margin=margin), rng()).estimate == expected
+
+
+def test_starts_take_part_as_they_are(kind):
+    problem = make_problem(kind, 7)
+    trace = evolve(problem, SearchConfig(rounds=1), rng()).trace
+    for number, control in enumerate((uniform, greedy)):
+        known = problem.candidates.of(control(problem, SearchConfig(), rng()).composition)
+        assert trace.made_by[number] == control.__name__
+        assert (trace.candidates[number] == known).all()
 
 
 def test_printed_setting_starts_at_random_leaves_bytes_and_only_permutes():

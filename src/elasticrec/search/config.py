@@ -27,6 +27,10 @@ class SearchConfig:
     """Which mutations breed, each equally likely."""
     starts: tuple[str, ...] = STARTS
     """Controls that the first population contains beside random candidates."""
+    margin: float = 0.0
+    """The share by which an estimate must beat the best start's, or that start is returned.
+
+    Less than an estimator's own error says nothing, and a start follows no chance in it."""
     refine: int = 0
     """How many of the best are re-ranked by real evaluation, the starts beside them; 0: none."""
 
@@ -34,8 +38,10 @@ class SearchConfig:
         for name in ("population", "tournament", "rounds", "children"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be positive, got {getattr(self, name)}")
-        if self.refine < 0:
-            raise InputError(f"refine must be 0 or more, got {self.refine}")
+        if self.refine < 0 or self.margin < 0:
+            raise InputError(
+                f"refine and margin must be 0 or more, got {self.refine} and {self.margin}"
+            )
         for name, known in (("mutations", tuple(MUTATIONS)), ("starts", STARTS)):
             odd = [value for value in getattr(self, name) if value not in known]
             if odd:

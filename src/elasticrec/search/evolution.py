@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elasticrec.search.config import SearchConfig
+from elasticrec.search.config import STARTS, SearchConfig
 from elasticrec.search.controls import CONTROLS
 from elasticrec.search.mutation import mutate
 from elasticrec.search.problem import Found, Problem, Record
@@ -44,7 +44,7 @@ def evolve(
     alive = _first_population(record, config, rng, starts)
     for _ in range(config.rounds):
         _breed(record, alive, config, rng)
-    best = int(np.argmax(record.estimates))
+    best = _clearly_best(record, config.margin)
     if config.refine:
         best = _refined(record, config.refine)
     found = record.found(METHOD, best)
@@ -62,7 +62,7 @@ def _first_population(
     problem, space = record.problem, record.problem.candidates
     made_by = [*config.starts, *("start" for _ in starts)]
     known = [CONTROLS[name](problem, config, rng).composition for name in config.starts]
-    first = [space.settled(space.of(composition), rng, top_up=False) for composition in known]
+    first = [space.of(composition) for composition in known]  # as they are: they fit
     first += [space.settled(space.of(composition), rng) for composition in starts]
     while len(first) < config.population:
         first.append(space.random(rng))
@@ -93,6 +93,17 @@ def _breed(
             known.add(child.tobytes())
             alive.append(number)
             alive.remove(min(alive, key=estimates.__getitem__))
+
+
+def _clearly_best(record: Record, margin: float) -> int:
+    """The number of the best by estimate; of a start, if no other leads it by the margin."""
+    best = int(np.argmax(record.estimates))
+    starts = [n for n, name in enumerate(record.made_by) if name in STARTS]
+    if not starts:
+        return best
+    start = max(starts, key=record.estimates.__getitem__)
+    lead = record.estimates[best] - record.estimates[start]
+    return best if lead > margin * abs(record.estimates[start]) else start
 
 
 def _refined(record: Record, k: int) -> int:
