@@ -200,6 +200,7 @@ def test_an_estimate_that_is_no_number_is_refused():
         ({"rounds": 0}, "rounds must be positive"),
         ({"children": -1}, "children must be positive"),
         ({"refine": -1}, "refine must be 0 or more"),
+        ({"margin": -0.1}, "margin must be 0 or more"),
         ({"mutations": ("swap", "jump")}, "'jump', expected some of swap, reselect, move"),
         ({"mutations": ()}, "no mutations"),
         ({"starts": ("best",)}, "expected some of uniform, greedy"),

@@ -38,10 +38,9 @@ class SearchConfig:
         for name in ("population", "tournament", "rounds", "children"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be positive, got {getattr(self, name)}")
-        if self.refine < 0 or self.margin < 0:
-            raise InputError(
-                f"refine and margin must be 0 or more, got {self.refine} and {self.margin}"
-            )
+        for name in ("refine", "margin"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}")
         for name, known in (("mutations", tuple(MUTATIONS)), ("starts", STARTS)):
             odd = [value for value in getattr(self, name) if value not in known]
             if odd:
