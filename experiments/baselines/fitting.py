@@ -88,7 +88,7 @@ def _config(
     most = max(64, 1 << int(np.log2(max(len(split.train) // STEPS, 1))))
     looking: dict[str, Any] = {
         "metric": METRIC,
-        "evaluate_every": max(1, epochs // 4),
+        "evaluate_every": max(1, epochs // 10),
         "patience": 0,
     }
     shaped["batch_size"] = min(shaped["batch_size"], most)
@@ -162,4 +162,4 @@ def validation_recall(fitted: Fitted, split: Split, device: str) -> float:
 def reseeded(config: TrainConfig, **changes: Any) -> TrainConfig:
     """The settings with some changed; few enough epochs still get a look at validation."""
     epochs = changes.get("epochs", config.epochs)
-    return replace(config, evaluate_every=max(1, epochs // 4), **changes)
+    return replace(config, evaluate_every=max(1, epochs // 10), **changes)

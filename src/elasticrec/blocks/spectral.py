@@ -33,9 +33,11 @@ def spectral_tables(
     for _ in range(rounds):
         basis = torch.linalg.qr(graph.from_users @ (graph.from_items @ basis)).Q
     images = graph.from_items @ basis  # (U, width)
-    left, values, right = torch.linalg.svd(images, full_matrices=False)
+    # Of the square factor, and in double precision: of the tall one it may not converge on a GPU.
+    Q, R = torch.linalg.qr(images)
+    left, values, right = (x.to(images) for x in torch.linalg.svd(R.double().cpu()))
     scale = values[:D] ** power
-    users = left[:, :D] * scale
+    users = (Q @ left[:, :D]) * scale
     items = (basis @ right.T)[:, :D] * scale
     items = items + 1e-4 * torch.randn(n_items, D, generator=generator, device=items.device)
     if unit:
