@@ -61,8 +61,10 @@ def main() -> int:
         menu = default_menu(block_energy(rotated(table, energy_rotation(table))))
         codes = encode(table, bounds, menu.depths, rng=np.random.default_rng(0))
         taken, rival = time.perf_counter() - started, by_faiss(table)
-        config = {"items": ITEMS, "dimensions": dimensions, "rows": len(codes.rows), "limit": LIMIT}
-        config |= {"cores": len(os.sched_getaffinity(0)), "rival": "faiss, a byte per block"}
+        config = {
+            "items": ITEMS, "dimensions": dimensions, "rows": len(codes.rows), "limit": LIMIT,
+            "cores": len(os.sched_getaffinity(0)), "rival": "faiss, a byte per block",
+        }  # fmt: skip
         metrics = comparison(taken, "s", rival=rival)
         append("coding", {"method": f"coding-{dimensions}", "metrics": metrics, "config": config})
         told = "no faiss" if rival is None else f"faiss {rival:.1f} s"
