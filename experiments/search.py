@@ -47,6 +47,7 @@ def run(
     test_users: Annotated[
         int, typer.Option(help="Test users (seeded) to measure what was found on; 0 is everyone.")
     ] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Measure what is there, too.")] = False,
     workers: int = 2,
     device: str = "auto",
 ) -> None:
@@ -71,7 +72,7 @@ def run(
             if (line["dataset"], line["seed"]) == (dataset, int(seed))
             and line["config_hash"] == lines.config_hash(config)
         ]
-        if done:
+        if done and not again:
             print(f"{path.name}: done")
             continue
         measure(folder, dataset, int(seed), config, (learned, fitting), workers, device)

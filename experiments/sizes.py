@@ -56,6 +56,8 @@ class Setting:
     """Test users, drawn by a seed; 0 is everyone."""
     refine: int = 0
     """Candidates re-ranked by real evaluation on validation."""
+    again: tuple[float, ...] = ()
+    """Sizes to measure again; all of them are searched, since larger ones contain smaller ones."""
     device: str = "auto"
 
 
@@ -70,6 +72,9 @@ def run(
     smoke: Annotated[
         bool, typer.Option("--smoke", help="A tiny made world, printed and not recorded.")
     ] = False,
+    again: Annotated[
+        str, typer.Option(help="Sizes to measure again, separated by commas, such as 10,25.")
+    ] = "",
     device: str = "auto",
 ) -> None:
     """Measure every model that has no lines yet."""
@@ -84,7 +89,8 @@ def run(
         n_samples=samples or chosen.samples.n_samples,
         n_users=users or chosen.samples.n_users,
     )
-    setting = Setting(learned, chosen.estimator, NOMINAL, test_users, refine, device)
+    wanted = tuple(float(each) for each in again.split(",") if each)
+    setting = Setting(learned, chosen.estimator, NOMINAL, test_users, refine, wanted, device)
     for path in sorted(p for p in models.iterdir() if (p / "model.json").exists()):
         if only is not None and path.name != only:
             continue
@@ -94,7 +100,7 @@ def run(
         done = {
             (line["dataset"], line["seed"], line["config_hash"]) for line in lines.read("sizes")
         }
-        if (dataset, int(seed), lines.config_hash(config)) in done:
+        if (dataset, int(seed), lines.config_hash(config)) in done and not wanted:
             print(f"{path.name}: done")
             continue
         known = {"dataset": dataset, "split": folder.split().kind, "seed": int(seed)}
@@ -141,6 +147,8 @@ def measured(folder: ModelFolder, setting: Setting) -> Iterator[dict[str, Any]]:
     )
     for answer in answers:
         mb = nominal[answer.budget]
+        if setting.again and mb not in setting.again:
+            continue
         yield from _ours(plain, answer, mb, on_test, preparing)
         if mb == WITH_IDS:
             named = Customizer(folder, ids="original")

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.search.config import SearchConfig
+from elasticrec.search.controls import greedy
 from elasticrec.search.evolution import evolve
 from elasticrec.search.menu_rows import MenuRows
 from elasticrec.search.mutation import MUTATIONS
@@ -37,6 +38,20 @@ def test_groups_that_differ_by_an_item_stay_within_the_budget(seed, blocks):
     space, rng = falling_rows(blocks, (11, 11, 10, 10, 10, 10)), np.random.default_rng(seed)
     for _ in range(10):
         assert space.n_bytes(space.random(rng)) <= space.budget.n_bytes
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 2**31), blocks=st.integers(6, 22))
+def test_a_climb_stays_among_rows_that_fall(seed, blocks):
+    worth = np.random.default_rng(seed).random(6)
+
+    def estimate(depths, neighbours):
+        return (depths > 0).sum(axis=2) @ worth
+
+    found = greedy(Problem(falling_rows(blocks, (10,) * 6), estimate), SearchConfig(), None)
+    assert len(found.trace.candidates) > 1 or blocks == 6
+    for rows in found.trace.candidates:
+        assert (np.diff(rows) <= 0).all()
 
 
 def test_a_search_does_not_believe_that_a_rare_group_deserves_most():

@@ -90,7 +90,10 @@ def _search(
     seconds = found.seconds + nested.seconds
     if _quality(nested) >= (1 - NESTING) * _quality(found):
         found = nested
-    if _quality(found) < _quality(before):
+    if (1 - NESTING) * _quality(before) <= _quality(nested) < _quality(before):
+        # What contains another is worth as much at least; the little less that it seems is chance.
+        found = replace(nested, estimate=max(nested.estimate, before.estimate))
+    elif _quality(found) < _quality(before):
         note = f"more than {Budget(before.n_bytes)} would not help"
         found = replace(before, note=note, trace=found.trace)
     return replace(found, seconds=seconds)

@@ -97,7 +97,7 @@ class MenuRows(Candidates):
         return self.ladder.cheapest[None].copy()
 
     def steps(self, candidate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every group's every affordable step up."""
+        """Every group's every affordable step up; of rows that must fall, those that let them."""
         left = self.allowance - int(self.ladder.cost(candidate).sum())
         moves = [
             (g, up)
@@ -109,6 +109,9 @@ class MenuRows(Candidates):
         groups, ups, prices = groups[prices <= left], ups[prices <= left], prices[prices <= left]
         children = np.repeat(candidate[None], len(groups), axis=0)
         children[np.arange(len(groups)), groups] = ups
+        if self.falling:
+            falls = (np.diff(self.ladder.costs[0, children], axis=1) <= 0).all(axis=1)
+            children, prices = children[falls], prices[falls]
         return children, prices
 
     def everything(self) -> np.ndarray:
