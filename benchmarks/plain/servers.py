@@ -39,7 +39,8 @@ def nginx_server(folder: Path, place: Path) -> Iterator[int | None]:
     config = place / "nginx.conf"
     user = "user root; " if os.getuid() == 0 else ""  # its workers must be able to read the folder
     config.write_text(
-        f"{user}daemon off; worker_processes 1; pid {place}/nginx.pid; error_log {place}/nginx.log;\n"
+        f"{user}daemon off; worker_processes 1; pid {place}/nginx.pid;"
+        f" error_log {place}/nginx.log;\n"
         f"events {{}} http {{ access_log off; sendfile on; server {{ listen 127.0.0.1:{port};"
         f" root {folder}; }} }}\n"
     )
