@@ -147,17 +147,41 @@ def test_a_failed_search_is_a_mistake_and_may_be_tried_again(client, monkeypatch
 
 def test_planning_ahead_searches_every_step_and_packs_nothing(start):
     client = start(plan_ahead=True, steps=(20_000, 40_000, 80_000, 200_000))
-    url = "/v1/models/{}/curve"
+    service, url = client.service, "/v1/models/{}/curve"
 
-    def planned():
-        points = [client.get(url.format(n)).json()["points"] for n in ("books", "films")]
-        return all(point["searched"] for some in points for point in some)
+    def planned():  # who asks over HTTP would disturb it
+        models = list(service.registry.now.values())
+        points = [point for model in models for point in service.shelf.curve(model)]
+        return len(models) == 2 and all(point.searched for point in points)
 
     client.until(planned)
+    points = [client.get(url.format(n)).json()["points"] for n in ("books", "films")]
+    assert all(point["searched"] for some in points for point in some)
     assert client.service.metrics.packs.values == {}
     searched = dict(client.service.metrics.searches.values)
     client.about("80KB")
     assert client.service.metrics.searches.values == searched
+
+
+def test_nothing_is_planned_while_somebody_asks(start, monkeypatch):
+    class Asked(Metrics):
+        def __init__(self):
+            super().__init__()
+            self.asked = time.monotonic()  # just now
+
+    monkeypatch.setattr("elasticrec.serve.service.Metrics", Asked)
+    monkeypatch.setattr("elasticrec.serve.service.QUIET_SECONDS", 30.0)
+    client = start(plan_ahead=True, steps=(20_000, 40_000))
+    time.sleep(0.5)
+    models = client.service.registry.now.values()
+    points = [point for model in models for point in client.service.shelf.curve(model)]
+    assert points
+    assert not any(point.searched for point in points)
+    before = client.service.metrics.asked
+    client.get("/healthz")
+    assert client.service.metrics.asked == before
+    client.get("/v1/models")
+    assert client.service.metrics.asked > before
 
 
 def test_bundles_of_neighbouring_steps_share_their_core(made_models, tmp_path, start):

@@ -49,6 +49,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
+        if scope["path"] not in QUIET:
+            self._metrics.asked = time.monotonic()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         inner = dict(scope) | {REQUEST_ID: given if _ID.fullmatch(given) else secrets.token_hex(8)}

@@ -66,6 +66,8 @@ class Metrics:
     """All metrics of one process."""
 
     def __init__(self) -> None:
+        self.asked = float("-inf")
+        """When a request came last, by the monotonic clock; not those that watch the service."""
         made: list[Family] = []
 
         def family(kind: str, name: str, text: str, *labels: str) -> Family:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -21,6 +22,8 @@ log = logging.getLogger(__name__)
 
 PLAN_PAUSE = 0.02
 """Seconds between two searches that nobody asked for."""
+QUIET_SECONDS = 0.5
+"""Nobody must have asked for anything for so long: a search beside requests would delay them."""
 METRICS_PAUSE = 2.0
 """Seconds between two copies of this process's numbers for the others."""
 
@@ -106,6 +109,10 @@ class Service:
 
     async def _plan(self) -> None:
         while self.config.plan_ahead:
+            quiet = time.monotonic() - self.metrics.asked
+            if quiet < QUIET_SECONDS:
+                await asyncio.sleep(QUIET_SECONDS - quiet)
+                continue
             left = False
             for model in self.registry.now.values():
                 left |= bool(await _tried(self.shelf.plan_next(model), "planning"))
