@@ -19,6 +19,7 @@ import typer
 from experiments import figures, lines, paper
 from experiments.comparison import Measurements
 from experiments.figures import Curve
+from experiments.sizes import model_of
 from experiments.tasks import NEIGHBOURS_ALONE, OURS
 
 NAME = "quality-by-size"
@@ -81,19 +82,19 @@ def _of_sizes(
         if line["dataset"] == dataset and line["method"] not in LEFT_OUT
         and line.get("ids") in (None, "none")
     ]  # fmt: skip
-    newest = {(line["method"], line["person"]): line["config_hash"] for line in wanted}
-    values: defaultdict[tuple[str, float], list[float]] = defaultdict(list)
+    newest = model_of(wanted[-1]) if wanted else ""
+    values: defaultdict[tuple[str, float], dict[int, float]] = defaultdict(dict)
     for line in wanted:
         alone = line["method"] in NEIGHBOURS_ALONE and line["person"] != "history"
         by_history = line["method"] == OURS and line["person"] == "history"
-        old = line["config_hash"] != newest[line["method"], line["person"]]
+        old = model_of(line) != newest
         if not (old or alone or by_history):
             full = line["nominal_mb"] is None
             key = ("full", 0.0) if full else (line["method"], float(line["nominal_mb"]))
-            values[key].append(line["metrics"][metric])
+            values[key][line["seed"]] = line["metrics"][metric]
     out: defaultdict[str, dict[float, float]] = defaultdict(dict)
     for (label, mb), each in values.items():
-        out[label][mb] = mean(each)
+        out[label][mb] = mean(each.values())
     return out
 
 

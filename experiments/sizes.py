@@ -229,19 +229,20 @@ def draw() -> None:
 def table(metric: str = "recall@50") -> str:
     """Each method at each size, as a Markdown table: one column per size, mean over seeds.
 
-    Of each data set the newest settings count; the older ones stay in the lines.
+    Of each data set the newest model counts, and of each size its newest line of a seed.
     """
-    found: dict[tuple[str, str, str], dict[Any, list[float]]] = defaultdict(
-        lambda: defaultdict(list)
+    found: dict[tuple[str, str, str], dict[Any, dict[int, float]]] = defaultdict(
+        lambda: defaultdict(dict)
     )
     every = lines.read("sizes")
-    newest = {line["dataset"]: _but_ids(line) for line in every}
+    newest = {line["dataset"]: model_of(line) for line in every}
     for line in every:
-        if _but_ids(line) != newest[line["dataset"]]:
-            continue  # of a model measured before with other settings
+        if model_of(line) != newest[line["dataset"]]:
+            continue  # of a model measured before
         method = line["method"] + (" with ids" if line.get("ids") not in (None, "none") else "")
         size = line["nominal_mb"] or FULL
-        found[line["dataset"], method, line["person"]][size].append(line["metrics"][metric])
+        of_seeds = found[line["dataset"], method, line["person"]][size]
+        of_seeds[line["seed"]] = line["metrics"][metric]
     sizes = [*NOMINAL, FULL]
     heads = [f"{size} MB" if size != FULL else "full, f32" for size in sizes]
     rows = [
@@ -249,14 +250,15 @@ def table(metric: str = "recall@50") -> str:
         "|---|---|---|" + "---|" * len(sizes),
     ]
     for (dataset, method, person), values in sorted(found.items(), key=lambda each: _order(*each)):
-        cells = [f"{np.mean(values[size]):.4f}" if values[size] else "–" for size in sizes]
+        means = {size: np.mean(list(seeds.values())) for size, seeds in values.items()}
+        cells = [f"{means[size]:.4f}" if size in means else "–" for size in sizes]
         rows.append(f"| {dataset} | {method} | {person} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
 
-def _but_ids(line: dict[str, Any]) -> str:
-    """What names a line's settings, whether ids are in the file or not."""
-    return lines.config_hash({k: v for k, v in line["config"].items() if k != "ids"})
+def model_of(line: dict[str, Any]) -> str:
+    """What names the model of a line, and the users it was measured on."""
+    return lines.config_hash({k: line["config"].get(k) for k in ("model", "space", "test_users")})
 
 
 def _order(key: tuple[str, str, str], _: Any) -> tuple[str, bool, str, str]:

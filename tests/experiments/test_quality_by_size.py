@@ -11,7 +11,7 @@ def places(tmp_path, monkeypatch):
 
 def _append(experiment, method, mb, value, *, config="a", **more):
     known = {"dataset": "gowalla", "split": "published", "person": "vector", "seed": 0}
-    line = {"method": method, "nominal_mb": mb, "budget_mb": mb, "config": {"a": config}}
+    line = {"method": method, "nominal_mb": mb, "budget_mb": mb, "config": {"model": config}}
     numbers = {"seconds": 1.0, "metrics": {"recall@50": value}, "loss": "ours", "part": "test"}
     lines.append(experiment, {**known, **line, **numbers, **more})
 
