@@ -19,12 +19,11 @@ from typing import Any
 
 import typer
 
-from experiments import figures, lines, study
+from experiments import figures, lines, study, study_command
 from experiments.equal_bytes import PRINTED
 from experiments.jobs import run_all
 from experiments.provenance import ROOT
 from experiments.study import StudyTask, Variant
-from experiments.table2 import with_goodbooks
 from experiments.table2_session import Session
 
 NAME = "ablation"
@@ -58,33 +57,27 @@ VARIANTS = {"rule-printed": PAPERS, "rule-aligned": PAPERS, "ours": OURS}
 
 @app.command()
 def run(
-    dataset: study.Datasets = "amazon-book,yelp2018",
+    dataset: study_command.Datasets = "amazon-book,yelp2018",
     data: Path = ROOT / "local",
-    starts: study.Starts = study.ALL_STARTS,
-    seeds: study.Seeds = 3,
-    samples: study.Samples = 3_000,
-    gpu: study.Gpu = False,
-    jobs: study.Jobs = 1,
-    threads: study.Threads = 1,
-    minutes: study.Minutes = None,
-    quick: study.Quick = False,
-    smoke: study.Smoke = False,
+    starts: study_command.Starts = study_command.ALL_STARTS,
+    seeds: study_command.Seeds = 3,
+    samples: study_command.Samples = 3_000,
+    gpu: study_command.Gpu = False,
+    jobs: study_command.Jobs = 1,
+    threads: study_command.Threads = 1,
+    minutes: study_command.Minutes = None,
+    quick: study_command.Quick = False,
+    smoke: study_command.Smoke = False,
 ) -> None:
     """Measure every variant that has no lines yet."""
     if smoke:
         print(run_smoke())
         return
-    if quick:
-        with_goodbooks(data)
-    session = study.session_for(data, seeds, gpu, threads, samples, quick)
-    chosen = {start: VARIANTS[start] for start in starts.split(",")}
-    todo = [
-        task
-        for name in (["goodbooks"] if quick else dataset.split(","))
-        for task in study.tasks(NAME, session, name, chosen, PRINTED)
-    ]
-    limit = None if minutes is None else 60 * minutes
-    run_all(todo, work, jobs=jobs, threads=threads, seconds=limit)
+    study_command.run_study(
+        NAME, dataset, {start: VARIANTS[start] for start in starts.split(",")}, PRINTED, work,
+        data=data, seeds=seeds, samples=samples, gpu=gpu, jobs=jobs, threads=threads,
+        minutes=minutes, quick=quick,
+    )  # fmt: skip
 
 
 def work(task: StudyTask) -> str:
@@ -95,7 +88,7 @@ def work(task: StudyTask) -> str:
 def run_smoke() -> str:
     """The table of a tiny made world; nothing is recorded."""
     with tempfile.TemporaryDirectory() as place:
-        session: Session = study.smoke_session(Path(place))
+        session: Session = study_command.smoke_session(Path(place))
         few = {"rule-printed": PAPERS[:4], "ours": OURS[-2:]}
         run_all(study.tasks(NAME, session, "goodbooks", few, (10,)), work)
         return table(session.results)
@@ -155,7 +148,7 @@ def draw_figure() -> bool:
         print("nothing measured yet")
         return False
     datasets = sorted({dataset for dataset, _ in found})
-    starts = [start for start in study.STARTS if any(s == start for _, s in found)]
+    starts = [start for start in study_command.STARTS if any(s == start for _, s in found)]
     shades = {
         f"{mb} MB": c for mb, c in zip(PRINTED, ("#9ecae1", "#4292c6", "#08519c"), strict=True)
     }

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 import typer
 
-from experiments import figures, lines, study
+from experiments import figures, lines, study, study_command
 from experiments.jobs import run_all
 from experiments.provenance import ROOT
 from experiments.study import Studied, StudyTask, Variant
-from experiments.table2 import with_goodbooks
 
 NAME = "estimator"
 SIZE = 10
@@ -44,33 +43,27 @@ def variants(steps: int = STEPS) -> list[Variant]:
 
 @app.command()
 def run(
-    dataset: study.Datasets = "yelp2018",
+    dataset: study_command.Datasets = "yelp2018",
     data: Path = ROOT / "local",
-    starts: study.Starts = study.ALL_STARTS,
-    seeds: study.Seeds = 3,
-    samples: study.Samples = 3_000,
-    gpu: study.Gpu = False,
-    jobs: study.Jobs = 1,
-    threads: study.Threads = 1,
-    minutes: study.Minutes = None,
-    quick: study.Quick = False,
-    smoke: study.Smoke = False,
+    starts: study_command.Starts = study_command.ALL_STARTS,
+    seeds: study_command.Seeds = 3,
+    samples: study_command.Samples = 3_000,
+    gpu: study_command.Gpu = False,
+    jobs: study_command.Jobs = 1,
+    threads: study_command.Threads = 1,
+    minutes: study_command.Minutes = None,
+    quick: study_command.Quick = False,
+    smoke: study_command.Smoke = False,
 ) -> None:
     """Measure every stage that has no lines yet."""
     if smoke:
         print(run_smoke())
         return
-    if quick:
-        with_goodbooks(data)
-    session = study.session_for(data, seeds, gpu, threads, samples, quick)
-    chosen = {start: variants() for start in starts.split(",")}
-    todo = [
-        task
-        for name in (["goodbooks"] if quick else dataset.split(","))
-        for task in study.tasks(NAME, session, name, chosen, (SIZE,))
-    ]
-    limit = None if minutes is None else 60 * minutes
-    run_all(todo, work, jobs=jobs, threads=threads, seconds=limit)
+    study_command.run_study(
+        NAME, dataset, {start: variants() for start in starts.split(",")}, (SIZE,), work,
+        data=data, seeds=seeds, samples=samples, gpu=gpu, jobs=jobs, threads=threads,
+        minutes=minutes, quick=quick,
+    )  # fmt: skip
 
 
 def work(task: StudyTask) -> str:
@@ -101,7 +94,7 @@ def training_error(found: Studied) -> dict[str, float]:
 def run_smoke() -> str:
     """The table of a tiny made world; nothing is recorded."""
     with tempfile.TemporaryDirectory() as place:
-        session = study.smoke_session(Path(place))
+        session = study_command.smoke_session(Path(place))
         few = {"rule-printed": variants(80), "ours": variants(80)[3:]}
         run_all(study.tasks(NAME, session, "goodbooks", few, (SIZE,)), work)
         return table(session.results)

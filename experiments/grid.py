@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import typer
 
 from elasticrec.presets import preset
-from experiments import lines, study
+from experiments import lines, study, study_command
 from experiments.jobs import run_all
 from experiments.plans import PAPERS
 from experiments.provenance import ROOT
@@ -87,22 +87,22 @@ def variant(point: Point) -> Variant:
 
 @app.command()
 def run(
-    dataset: study.Datasets = "amazon-book,yelp2018",
+    dataset: study_command.Datasets = "amazon-book,yelp2018",
     data: Path = ROOT / "local",
     whole: Annotated[bool, typer.Option("--product", help="All combinations.")] = False,
-    seeds: study.Seeds = 1,
-    samples: study.Samples = 3_000,
-    gpu: study.Gpu = False,
-    jobs: study.Jobs = 1,
-    threads: study.Threads = 1,
-    minutes: study.Minutes = None,
-    smoke: study.Smoke = False,
+    seeds: study_command.Seeds = 1,
+    samples: study_command.Samples = 3_000,
+    gpu: study_command.Gpu = False,
+    jobs: study_command.Jobs = 1,
+    threads: study_command.Threads = 1,
+    minutes: study_command.Minutes = None,
+    smoke: study_command.Smoke = False,
 ) -> None:
     """Measure every point that has no line yet."""
     if smoke:
         print(run_smoke())
         return
-    session = study.session_for(data, seeds, gpu, threads, samples)
+    session = study_command.session_for(data, seeds, gpu, threads, samples)
     todo = [
         task
         for name in dataset.split(",")
@@ -124,7 +124,7 @@ def work(task: StudyTask) -> str:
 def run_smoke() -> str:
     """The table of a tiny made world and a corner of the grid; nothing is recorded."""
     with tempfile.TemporaryDirectory() as place:
-        session = study.smoke_session(Path(place))
+        session = study_command.smoke_session(Path(place))
         start = printed("goodbooks") | {"N": 4, "G": 5, "d0": 8, "P": 10, "C": 10}
         few = [start, start | {"S": 2}, start | {"G": 10}, start | {"L": 1}]
         chosen = {"rule-printed": [variant(point) for point in few]}

@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 import typer
 
-from experiments import figures, lines, study
+from experiments import figures, lines, study, study_command
 from experiments.jobs import run_all
 from experiments.provenance import ROOT
 from experiments.study import Studied, StudyTask, Variant
-from experiments.table2 import with_goodbooks
 
 NAME = "groups"
 SIZE = 10
@@ -40,33 +39,27 @@ app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
 @app.command()
 def run(
-    dataset: study.Datasets = "yelp2018",
+    dataset: study_command.Datasets = "yelp2018",
     data: Path = ROOT / "local",
-    starts: study.Starts = study.ALL_STARTS,
-    seeds: study.Seeds = 3,
-    samples: study.Samples = 3_000,
-    gpu: study.Gpu = False,
-    jobs: study.Jobs = 1,
-    threads: study.Threads = 1,
-    minutes: study.Minutes = None,
-    quick: study.Quick = False,
-    smoke: study.Smoke = False,
+    starts: study_command.Starts = study_command.ALL_STARTS,
+    seeds: study_command.Seeds = 3,
+    samples: study_command.Samples = 3_000,
+    gpu: study_command.Gpu = False,
+    jobs: study_command.Jobs = 1,
+    threads: study_command.Threads = 1,
+    minutes: study_command.Minutes = None,
+    quick: study_command.Quick = False,
+    smoke: study_command.Smoke = False,
 ) -> None:
     """Search what has no lines yet."""
     if smoke:
         print(run_smoke())
         return
-    if quick:
-        with_goodbooks(data)
-    session = study.session_for(data, seeds, gpu, threads, samples, quick)
-    chosen = dict.fromkeys(starts.split(","), VARIANTS)
-    todo = [
-        task
-        for name in (["goodbooks"] if quick else dataset.split(","))
-        for task in study.tasks(NAME, session, name, chosen, (SIZE,))
-    ]
-    limit = None if minutes is None else 60 * minutes
-    run_all(todo, work, jobs=jobs, threads=threads, seconds=limit)
+    study_command.run_study(
+        NAME, dataset, dict.fromkeys(starts.split(","), VARIANTS), (SIZE,), work,
+        data=data, seeds=seeds, samples=samples, gpu=gpu, jobs=jobs, threads=threads,
+        minutes=minutes, quick=quick,
+    )  # fmt: skip
 
 
 def work(task: StudyTask) -> str:
@@ -106,7 +99,7 @@ def kept_of(found: Studied) -> dict[str, Any]:
 def run_smoke() -> str:
     """The table of a tiny made world; nothing is recorded."""
     with tempfile.TemporaryDirectory() as place:
-        session = study.smoke_session(Path(place))
+        session = study_command.smoke_session(Path(place))
         run_all(study.tasks(NAME, session, "goodbooks", {"rule-printed": VARIANTS}, (SIZE,)), work)
         return table(session.results)
 

@@ -17,12 +17,11 @@ from typing import Any
 
 import typer
 
-from experiments import figures, lines, study
+from experiments import figures, lines, study, study_command
 from experiments.figures import Curve
 from experiments.jobs import run_all
 from experiments.provenance import ROOT
 from experiments.study import StudyTask, Variant
-from experiments.table2 import with_goodbooks
 
 NAME = "hyperparameters"
 SIZE = 10
@@ -40,33 +39,27 @@ def variants(groups: tuple[int, ...] = GROUPS, blocks: tuple[int, ...] = BLOCKS)
 
 @app.command()
 def run(
-    dataset: study.Datasets = "amazon-book,yelp2018",
+    dataset: study_command.Datasets = "amazon-book,yelp2018",
     data: Path = ROOT / "local",
-    starts: study.Starts = study.ALL_STARTS,
-    seeds: study.Seeds = 3,
-    samples: study.Samples = 3_000,
-    gpu: study.Gpu = False,
-    jobs: study.Jobs = 1,
-    threads: study.Threads = 1,
-    minutes: study.Minutes = None,
-    quick: study.Quick = False,
-    smoke: study.Smoke = False,
+    starts: study_command.Starts = study_command.ALL_STARTS,
+    seeds: study_command.Seeds = 3,
+    samples: study_command.Samples = 3_000,
+    gpu: study_command.Gpu = False,
+    jobs: study_command.Jobs = 1,
+    threads: study_command.Threads = 1,
+    minutes: study_command.Minutes = None,
+    quick: study_command.Quick = False,
+    smoke: study_command.Smoke = False,
 ) -> None:
     """Measure every value that has no lines yet."""
     if smoke:
         print(run_smoke())
         return
-    if quick:
-        with_goodbooks(data)
-    session = study.session_for(data, seeds, gpu, threads, samples, quick)
-    chosen = {start: variants() for start in starts.split(",")}
-    todo = [
-        task
-        for name in (["goodbooks"] if quick else dataset.split(","))
-        for task in study.tasks(NAME, session, name, chosen, (SIZE,))
-    ]
-    limit = None if minutes is None else 60 * minutes
-    run_all(todo, work, jobs=jobs, threads=threads, seconds=limit)
+    study_command.run_study(
+        NAME, dataset, {start: variants() for start in starts.split(",")}, (SIZE,), work,
+        data=data, seeds=seeds, samples=samples, gpu=gpu, jobs=jobs, threads=threads,
+        minutes=minutes, quick=quick,
+    )  # fmt: skip
 
 
 def work(task: StudyTask) -> str:
@@ -77,7 +70,7 @@ def work(task: StudyTask) -> str:
 def run_smoke() -> str:
     """The table of a tiny made world; nothing is recorded."""
     with tempfile.TemporaryDirectory() as place:
-        session = study.smoke_session(Path(place))
+        session = study_command.smoke_session(Path(place))
         few = [Variant(f"G={g}", space={"n_groups": g}) for g in (5, 10)]
         few += [Variant("N=2", train={"n_blocks": 2}, space={"n_groups": 5})]
         run_all(study.tasks(NAME, session, "goodbooks", {"rule-printed": few}, (SIZE,)), work)

@@ -19,7 +19,7 @@ import typer
 from experiments import figures, lines, paper
 from experiments.comparison import Measurements
 from experiments.figures import Curve
-from experiments.sizes import model_of
+from experiments.sizes_table import model_of
 from experiments.tasks import NEIGHBOURS_ALONE, OURS
 
 NAME = "quality-by-size"
@@ -76,7 +76,11 @@ def series(dataset: str, metric: str = "recall@50") -> dict[str, dict[float, flo
 def _of_sizes(
     found: Iterable[dict[str, Any]], dataset: str, metric: str
 ) -> defaultdict[str, dict[float, float]]:
-    """The newest lines of `experiments.sizes`, for persons with a vector where a method has one."""
+    """The newest lines of `experiments.sizes`, for persons with a vector where a method has one.
+
+    Neighbours alone use no vector; of the weights fitted for either kind of person they take the
+    better ones, at each size.
+    """
     wanted = [
         line for line in found
         if line["dataset"] == dataset and line["method"] not in LEFT_OUT
@@ -85,13 +89,13 @@ def _of_sizes(
     newest = model_of(wanted[-1]) if wanted else ""
     values: defaultdict[tuple[str, float], dict[int, float]] = defaultdict(dict)
     for line in wanted:
-        alone = line["method"] in NEIGHBOURS_ALONE and line["person"] != "history"
         by_history = line["method"] == OURS and line["person"] == "history"
         old = model_of(line) != newest
-        if not (old or alone or by_history):
+        if not (old or by_history):
             full = line["nominal_mb"] is None
             key = ("full", 0.0) if full else (line["method"], float(line["nominal_mb"]))
-            values[key][line["seed"]] = line["metrics"][metric]
+            best = values[key].get(line["seed"], 0.0) if line["method"] in NEIGHBOURS_ALONE else 0.0
+            values[key][line["seed"]] = max(best, line["metrics"][metric])
     out: defaultdict[str, dict[float, float]] = defaultdict(dict)
     for (label, mb), each in values.items():
         out[label][mb] = mean(each.values())

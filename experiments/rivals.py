@@ -84,7 +84,7 @@ def _plain(found: Evaluation) -> dict[str, float]:
     return found.metrics | {"coverage": found.coverage, "users": found.n_users}
 
 
-def rivals(
+def rivals_of(
     folder: ModelFolder, customizer: Customizer, budget: Budget, on_test: OnTest
 ) -> Iterator[dict[str, Any]]:
     """A line per rival that fits a budget at all."""

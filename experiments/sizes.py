@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,7 +28,8 @@ from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.presets import preset
 from elasticrec.space.budget import Budget
 from experiments import lines
-from experiments.rivals import OnTest, rivals
+from experiments.rivals import OnTest, rivals_of
+from experiments.sizes_table import NOMINAL, table
 
 if TYPE_CHECKING:
     from elasticrec.search.answers import Answer
@@ -38,11 +38,8 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 AMAZON_ITEMS = 91_599
-NOMINAL = (0.25, 0.5, 1, 1.83, 2, 3, 5, 10, 25)
-"""Megabytes on Amazon-Book; other data sets get as many bytes per item. 1.83 MB are 20 bytes."""
 WITH_IDS = 5
 """The nominal size that is also packed with the original ids."""
-FULL = "full"
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,8 @@ class Setting:
     again: tuple[float, ...] = ()
     """Sizes to measure again; all of them are searched, since larger ones contain smaller ones."""
     device: str = "auto"
+    rivals: bool = True
+    """Whether other ways to spend the bytes are measured, too."""
 
 
 @app.command()
@@ -76,6 +75,9 @@ def run(
         str, typer.Option(help="Sizes to measure again, separated by commas, such as 10,25.")
     ] = "",
     device: str = "auto",
+    rivals: Annotated[
+        bool, typer.Option("--rivals/--no-rivals", help="Measure other ways to spend bytes, too.")
+    ] = True,
 ) -> None:
     """Measure every model that has no lines yet."""
     if smoke:
@@ -90,7 +92,9 @@ def run(
         n_users=users or chosen.samples.n_users,
     )
     wanted = tuple(float(each) for each in again.split(",") if each)
-    setting = Setting(learned, chosen.estimator, NOMINAL, test_users, refine, wanted, device)
+    setting = Setting(
+        learned, chosen.estimator, NOMINAL, test_users, refine, wanted, device, with_rivals
+    )
     for path in sorted(p for p in models.iterdir() if (p / "model.json").exists()):
         if only is not None and path.name != only:
             continue
@@ -157,7 +161,8 @@ def measured(folder: ModelFolder, setting: Setting) -> Iterator[dict[str, Any]]:
             )
             for line in _ours(named, with_ids[0], mb, on_test, preparing):
                 yield line | {"ids": "u32"}
-        for rival in rivals(folder, plain, answer.budget, on_test):
+        others = rivals_of(folder, plain, answer.budget, on_test) if setting.rivals else ()
+        for rival in others:
             yield {"budget_mb": answer.budget.n_bytes / 1e6, "nominal_mb": mb, **rival}
 
 
@@ -224,47 +229,6 @@ def run_smoke() -> None:
 def draw() -> None:
     """Print the table of what `run` measured."""
     print(table())
-
-
-def table(metric: str = "recall@50") -> str:
-    """Each method at each size, as a Markdown table: one column per size, mean over seeds.
-
-    Of each data set the newest model counts, and of each size its newest line of a seed.
-    """
-    found: dict[tuple[str, str, str], dict[Any, dict[int, float]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
-    every = lines.read("sizes")
-    newest = {line["dataset"]: model_of(line) for line in every}
-    for line in every:
-        if model_of(line) != newest[line["dataset"]]:
-            continue  # of a model measured before
-        method = line["method"] + (" with ids" if line.get("ids") not in (None, "none") else "")
-        size = line["nominal_mb"] or FULL
-        of_seeds = found[line["dataset"], method, line["person"]][size]
-        of_seeds[line["seed"]] = line["metrics"][metric]
-    sizes = [*NOMINAL, FULL]
-    heads = [f"{size} MB" if size != FULL else "full, f32" for size in sizes]
-    rows = [
-        f"| data set | {metric} | person | " + " | ".join(heads) + " |",
-        "|---|---|---|" + "---|" * len(sizes),
-    ]
-    for (dataset, method, person), values in sorted(found.items(), key=lambda each: _order(*each)):
-        means = {size: np.mean(list(seeds.values())) for size, seeds in values.items()}
-        cells = [f"{means[size]:.4f}" if size in means else "–" for size in sizes]
-        rows.append(f"| {dataset} | {method} | {person} | " + " | ".join(cells) + " |")
-    return "\n".join(rows)
-
-
-def model_of(line: dict[str, Any]) -> str:
-    """What names the model of a line, and the users it was measured on."""
-    return lines.config_hash({k: line["config"].get(k) for k in ("model", "space", "test_users")})
-
-
-def _order(key: tuple[str, str, str], _: Any) -> tuple[str, bool, str, str]:
-    """Ours first within a data set."""
-    dataset, method, person = key
-    return dataset, not method.startswith("ours"), method, person
 
 
 if __name__ == "__main__":

@@ -13,9 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from elasticrec.estimator.building import LEDGER
 from elasticrec.estimator.draws import FOUND
@@ -24,28 +22,12 @@ from experiments.equal_bytes import budget_for
 from experiments.pipeline import Ready, trained
 from experiments.plans import Plan, Rows
 from experiments.table2_session import Session, recorded
-from experiments.tasks import Extent, Task, plan_of
+from experiments.tasks import Task, plan_of
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.questions import Part
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.search.problem import Found
-
-STARTS = ("rule-printed", "rule-aligned", "ours")
-ALL_STARTS = ",".join(STARTS)
-SMOKE = Extent(epochs=1, rule_epochs=1, rule_samples=12, samples=40, blocks=4, steps=20)
-QUICK = Extent(epochs=4, rule_epochs=4, rule_samples=60, samples=600, steps=600)
-
-Datasets = Annotated[str, typer.Option("--dataset", help="Data sets, separated by commas.")]
-Starts = Annotated[str, typer.Option(help="What to start from, separated by commas.")]
-Seeds = Annotated[int, typer.Option(help="Seeds, from 0.")]
-Gpu = Annotated[bool, typer.Option("--gpu", help="Compute on the GPU.")]
-Jobs = Annotated[int, typer.Option(help="Tasks at the same time.")]
-Threads = Annotated[int, typer.Option(help="CPU threads of each task.")]
-Minutes = Annotated[float | None, typer.Option(help="End after so many minutes.")]
-Samples = Annotated[int, typer.Option(help="β of the paper's method.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Goodbooks, few epochs.")]
-Smoke = Annotated[bool, typer.Option("--smoke", help="A tiny made world; nothing is recorded.")]
 
 
 @dataclass(frozen=True)
@@ -216,30 +198,3 @@ def record(task: StudyTask, found: Studied, **more: Any) -> str:
     line = recorded(task.start.results, task.experiment, fields)
     value = line["metrics"]["ndcg@50"]
     return f"{found.variant.name} {found.nominal_mb:g} MB {value:.4f}"
-
-
-def session_for(
-    data: Path, seeds: int, gpu: bool, threads: int, samples: int, quick: bool = False
-) -> Session:
-    """The session of a study whose lines are recorded."""
-    from experiments.table2 import CONFIG, GOODBOOKS
-
-    extent = QUICK if quick else Extent(rule_samples=samples)
-    config = GOODBOOKS if quick else CONFIG
-    device = "cuda" if gpu else "cpu"
-    return Session(
-        data, data, config, lines.RESULTS, None, seeds=1 if quick else seeds,
-        device=device, threads=threads, extent=extent,
-    )  # fmt: skip
-
-
-def smoke_session(folder: Path) -> Session:
-    """The session of a tiny made world, whose lines stay in a folder."""
-    import numpy as np
-
-    from elasticrec.data.synthetic import planted_world
-    from experiments.table2 import GOODBOOKS
-
-    world = planted_world(200, 400, 5_000, np.random.default_rng(0), n_clusters=6)
-    world.save(folder / "goodbooks.npz")
-    return Session(folder, folder, GOODBOOKS, folder / "results", None, seeds=1, extent=SMOKE)

@@ -36,15 +36,11 @@ TANH_BYTES = 1
 TRIALS: dict[str, list[dict[str, Any]]] = {
     "paper": [
         {"width": 1, "tanh": False, "learning_rate": 0.01, "negatives": 4, "l2": 0.01},
-        {"width": 1, "tanh": True, "learning_rate": 0.01, "negatives": 4, "l2": 0.01},
-        {"width": 1, "tanh": False, "learning_rate": 0.01, "negatives": 16, "l2": 0.05},
         {"width": 2, "tanh": True, "learning_rate": 0.01, "negatives": 16, "l2": 0.01},
     ],
     "ours": [
         {"width": 1, "tanh": False, "temperature": 0.1, "cooccurrence": 0.3},
         {"width": 1, "tanh": False, "temperature": 0.1, "cooccurrence": 1.0},
-        {"width": 1, "tanh": False, "temperature": 0.15, "cooccurrence": 0.3},
-        {"width": 2, "tanh": True, "temperature": 0.1, "cooccurrence": 0.3},
     ],
 }
 

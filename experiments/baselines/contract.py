@@ -178,7 +178,10 @@ class Baseline(Protocol):
         ...
 
     def trials(self, loss: str) -> list[dict[str, Any]]:
-        """Four settings to be tried on validation; one where nothing is to be tuned."""
+        """Settings to be tried on validation, four for each row of the table.
+
+        So two per loss where the better of two losses counts; one where nothing is to be tuned.
+        """
         ...
 
     def fit(

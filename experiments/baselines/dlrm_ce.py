@@ -40,14 +40,10 @@ COUNT_BYTES = 4
 TRIALS: dict[str, list[dict[str, Any]]] = {
     "paper": [
         {"dimensions": 32, "learning_rate": 0.02, "negatives": 4, "l2": 0.01},
-        {"dimensions": 64, "learning_rate": 0.01, "negatives": 4, "l2": 0.01},
-        {"dimensions": 32, "learning_rate": 0.01, "negatives": 16, "l2": 0.01},
         {"dimensions": 64, "learning_rate": 0.02, "negatives": 16, "l2": 0.05},
     ],
     "ours": [
-        {"dimensions": 32, "temperature": 0.1, "cooccurrence": 0.3},
         {"dimensions": 64, "temperature": 0.1, "cooccurrence": 0.3},
-        {"dimensions": 64, "temperature": 0.07, "cooccurrence": 1.0},
         {"dimensions": 128, "temperature": 0.1, "cooccurrence": 1.0},
     ],
 }

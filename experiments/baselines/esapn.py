@@ -43,15 +43,11 @@ MAPS_SHARE = 4
 TRIALS: dict[str, list[dict[str, Any]]] = {
     "paper": [
         {"multiples": [0.5, 1, 2], "learning_rate": 0.01, "negatives": 4, "l2": 0.01},
-        {"multiples": [0.25, 0.5, 1, 2, 4], "learning_rate": 0.01, "negatives": 4, "l2": 0.01},
         {"multiples": [0.5, 1, 2, 4], "learning_rate": 0.01, "negatives": 16, "l2": 0.01},
-        {"multiples": [0.5, 1, 2], "learning_rate": 0.01, "negatives": 16, "l2": 0.05},
     ],
     "ours": [
         {"multiples": [0.5, 1, 2], "temperature": 0.1, "cooccurrence": 0.3},
         {"multiples": [0.5, 1, 2, 4], "temperature": 0.1, "cooccurrence": 1.0},
-        {"multiples": [0.25, 0.5, 1, 2, 4], "temperature": 0.1, "cooccurrence": 0.3},
-        {"multiples": [0.5, 1, 2], "temperature": 0.15, "cooccurrence": 0.3},
     ],
 }
 

@@ -16,15 +16,11 @@ PAPER_EPOCHS, OUR_EPOCHS = 48, 24
 TRIALS: dict[str, list[dict[str, Any]]] = {
     "paper": [
         {"layers": 3, "negatives": 1, "l2": 1e-4},
-        {"layers": 3, "negatives": 8, "l2": 1e-3, "init": "random", "init_scale": 0.8},
         {"layers": 3, "negatives": 32, "l2": 1e-3, "init": "random", "init_scale": 0.8},
-        {"layers": 3, "negatives": 32, "l2": 1e-3, "init_scale": 2.0},
     ],
     "ours": [
         {"layers": 1, "temperature": 0.07, "cooccurrence": 1.0},
-        {"layers": 1, "temperature": 0.1, "cooccurrence": 1.0},
         {"layers": 2, "temperature": 0.1, "cooccurrence": 0.3},
-        {"layers": 2, "temperature": 0.15, "cooccurrence": 0.3},
     ],
 }
 

@@ -47,16 +47,12 @@ FEWEST, FEWEST_BITS = 4, 4
 COUNT_BYTES = 4
 TRIALS: dict[str, list[dict[str, Any]]] = {
     "paper": [
-        {"dimensions": 128, "bits": 6, "codebooks": 64, "negatives": 1, "l2": 1e-2},
         {"dimensions": 128, "bits": 6, "codebooks": 64, "negatives": 4, "l2": 1e-2},
-        {"dimensions": 64, "bits": 6, "codebooks": 64, "negatives": 4, "l2": 1e-2},
         {"dimensions": 128, "bits": 8, "codebooks": 64, "negatives": 8, "l2": 1e-3},
     ],
     "ours": [
         {"dimensions": 128, "bits": 6, "codebooks": 64},
         {"dimensions": 128, "bits": 8, "codebooks": 64},
-        {"dimensions": 128, "bits": 8, "codebooks": 16},
-        {"dimensions": 64, "bits": 6, "codebooks": 64},
     ],
 }
 

@@ -22,12 +22,15 @@ def test_both_experiments_make_one_curve_and_old_settings_none(capsys):
     _append("sizes", "ours", 5, 0.2, person="vector+history", ids="none")
     _append("sizes", "ours", 5, 0.7, config="a", person="history", ids="none")
     _append("sizes", "truncation", 5, 0.05)
+    _append("sizes", "sparse-linear", 1, 0.12, person="vector+history")
+    _append("sizes", "sparse-linear", 1, 0.11, person="history")
     _append("sizes", "mf", None, 0.29)
     _append("table2", "ours", 5, 0.21, person="vector+history")
     _append("table2", "lightrec", 5, 0.15)
     found = quality_by_size.series("gowalla")
     assert found == {
         "ours": {0.5: 0.1, 5.0: 0.21},
+        "sparse-linear": {1.0: 0.12},
         "full": {0.0: 0.29},
         "lightrec": {5.0: 0.15},
     }

@@ -15,6 +15,7 @@ from experiments import (
     hyperparameters,
     lines,
     study,
+    study_command,
 )
 
 
@@ -45,7 +46,7 @@ def test_the_smoke_run_measures_and_records_nothing(experiment, rows, results):
 
 
 def test_variants_that_train_alike_share_a_task_and_none_is_done_twice(tmp_path):
-    session = study.smoke_session(tmp_path)
+    session = study_command.smoke_session(tmp_path)
     chosen = {"rule-printed": ablation.PAPERS}
     todo = study.tasks("ablation", session, "goodbooks", chosen, (10,))
     names = [{variant.name for variant in task.variants} for task in todo]
@@ -60,7 +61,7 @@ def test_variants_that_train_alike_share_a_task_and_none_is_done_twice(tmp_path)
 
 
 def test_a_study_takes_the_settings_of_table2(tmp_path):
-    session = study.smoke_session(tmp_path)
+    session = study_command.smoke_session(tmp_path)
     first = study.settled(session, "goodbooks", "rule-printed")
     assert first == ("paper", session.trials("goodbooks", "rule-printed", "paper")[0])
     known = {"dataset": "goodbooks", "split": "temporal", "method": "rule-printed", "seed": 0}

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.errors import InputError
-from elasticrec.search.answers import NESTING, answer_budgets
-from elasticrec.search.config import SearchConfig
+from elasticrec.search.answers import answer_budgets
+from elasticrec.search.config import CHANCE, SearchConfig
 from elasticrec.search.controls import CONTROLS
 from elasticrec.search.evolution import evolve
 from elasticrec.search.measuring import held_out_quality, validation_quality
@@ -18,6 +18,7 @@ from elasticrec.search.mutation import MUTATIONS
 from elasticrec.search.problem import Problem
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
+from elasticrec.space.composition import Composition
 from elasticrec.space.file_bytes import FileAccounting
 from elasticrec.space.groups import even_sizes
 from elasticrec.space.menu import default_menu
@@ -127,8 +128,29 @@ def test_containing_the_smaller_one_is_given_up_where_it_costs_too_much(coded_fo
     searcher.estimator = Contrary()
     small, large = answer_budgets(searcher, [Budget(4_400), Budget(9_000)], SMALL, controls=())
     assert small.searched.composition.neighbours.any()
-    assert large.searched.estimate > (1 + NESTING) * small.searched.estimate
+    assert large.searched.estimate > (1 + CHANCE) * small.searched.estimate
     assert not contains(large.searched.composition, small.searched.composition)
+
+
+@pytest.mark.parametrize(("loss", "spends"), [(0.002, True), (0.05, False)])
+def test_a_budget_is_spent_unless_that_seems_clearly_worse(coded_folder, loss, spends):
+    searcher = Searcher(coded_folder)
+
+    class Sated:
+        """Beyond 4,500 bytes everything seems a little worse."""
+
+        features, about = searcher.estimator.features, searcher.estimator.about
+
+        def predict(self, depths, neighbours):
+            pairs = zip(depths, neighbours, strict=True)
+            sizes = [searcher.accounting.size(Composition(d, n)) for d, n in pairs]
+            return np.where(np.array(sizes) < 4_500, 1.0, 1.0 - loss)
+
+    searcher.estimator = Sated()
+    small, large = answer_budgets(searcher, [Budget(4_400), Budget(9_000)], SMALL, controls=())
+    assert large.searched.estimate >= small.searched.estimate
+    assert (large.searched.n_bytes > 4_500) == spends
+    assert contains(large.searched.composition, small.searched.composition)
 
 
 def test_refining_and_reporting_measure_coded_compositions(coded_folder):

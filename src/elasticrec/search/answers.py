@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from elasticrec.search.config import CHANCE, SearchConfig
 from elasticrec.search.controls import CONTROLS
-from elasticrec.search.evolution import SearchConfig, evolve
+from elasticrec.search.evolution import evolve
 from elasticrec.search.problem import Found, Problem, Quality
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
 
 log = logging.getLogger(__name__)
 
-NESTING = 0.005
-"""The share of quality that a budget may lose by containing what the budget before it holds."""
 ALWAYS = ("uniform", "best-of-random", "greedy")
 """Controls that cost next to nothing."""
 
@@ -44,7 +43,7 @@ def answer_budgets(
 ) -> list[Answer]:
     """One answer per distinct budget, ascending; each contains the one before if it can.
 
-    That costs at most `NESTING` of the quality found without that condition, and free blocks have
+    That costs at most `CHANCE` of the quality found without that condition, and free blocks have
     none: there the search only starts from the composition before. Quality never falls from one
     budget to the next.
 
@@ -88,9 +87,9 @@ def _search(
     around = searcher.problem(budget, problem.evaluate, containing=before.composition)
     nested = evolve(around, config, rng, starts=starts)
     seconds = found.seconds + nested.seconds
-    if _quality(nested) >= (1 - NESTING) * _quality(found):
+    if _quality(nested) >= (1 - CHANCE) * _quality(found):
         found = nested
-    if (1 - NESTING) * _quality(before) <= _quality(nested) < _quality(before):
+    if (1 - CHANCE) * _quality(before) <= _quality(nested) < _quality(before):
         # What contains another is worth as much at least; the little less that it seems is chance.
         found = replace(nested, estimate=max(nested.estimate, before.estimate))
     elif _quality(found) < _quality(before):

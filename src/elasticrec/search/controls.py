@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from elasticrec.search.config import SearchConfig
+from elasticrec.search.config import CHANCE, SearchConfig
 from elasticrec.search.problem import Found, Problem, Record
 
 Control = Callable[[Problem, SearchConfig, np.random.Generator], Found]
@@ -46,17 +46,17 @@ def best_of_random(problem: Problem, config: SearchConfig, rng: np.random.Genera
 
 
 def greedy(problem: Problem, config: SearchConfig, rng: np.random.Generator) -> Found:  # noqa: ARG001
-    """The best of a climb that always takes the most estimated gain per byte."""
+    """The end of a climb that always takes the most estimated gain per byte."""
     return _climb(problem, "greedy", measure=False)
 
 
 def greedy_measured(problem: Problem, config: SearchConfig, rng: np.random.Generator) -> Found:  # noqa: ARG001
-    """The best of a climb that always takes the most measured gain per byte."""
+    """The end of a climb that always takes the most measured gain per byte."""
     return _climb(problem, "greedy-measured", measure=True)
 
 
 def _climb(problem: Problem, method: str, *, measure: bool) -> Found:
-    """The best candidate on the way from the cheapest up to where no step fits."""
+    """The last candidate, on the way from the cheapest up, that is as good as the best one."""
     record, space = Record(problem), problem.candidates
     if space.is_full:
         return record.everything(method)
@@ -71,11 +71,18 @@ def _climb(problem: Problem, method: str, *, measure: bool) -> Found:
             record.measured[parent] = qualities[-1]
         children, prices = space.steps(now)
         if not len(children):
-            return record.found(method, int(np.argmax(qualities)))
+            return record.found(method, _last_as_good(qualities))
         values = quality(children)
         taken = int(((values - qualities[-1]) / np.maximum(prices, 1)).argmax())
         now = children[taken]
         qualities.append(float(values[taken]))
+
+
+def _last_as_good(qualities: list[float]) -> int:
+    """The number of the last of a climb, each containing the one before, as good as the best."""
+    values = np.array(qualities)
+    best = values.max()
+    return int(np.flatnonzero(values >= best - CHANCE * abs(best))[-1])
 
 
 CONTROLS: dict[str, Control] = {

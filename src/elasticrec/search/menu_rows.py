@@ -97,7 +97,11 @@ class MenuRows(Candidates):
         return self.ladder.cheapest[None].copy()
 
     def steps(self, candidate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every group's every affordable step up; of rows that must fall, those that let them."""
+        """Every group's every affordable step up.
+
+        Of rows that must fall, a step beyond a more popular group's row takes that group along to
+        the same row, where it contains what the group has.
+        """
         left = self.allowance - int(self.ladder.cost(candidate).sum())
         moves = [
             (g, up)
@@ -105,14 +109,27 @@ class MenuRows(Candidates):
             for up in self.ladder.ups[candidate[g]]
         ]
         groups, ups = np.array(moves, dtype=np.int64).reshape(-1, 2).T
-        prices = self.ladder.costs[groups, ups] - self.ladder.costs[groups, candidate[groups]]
-        groups, ups, prices = groups[prices <= left], ups[prices <= left], prices[prices <= left]
         children = np.repeat(candidate[None], len(groups), axis=0)
         children[np.arange(len(groups)), groups] = ups
         if self.falling:
-            falls = (np.diff(self.ladder.costs[0, children], axis=1) <= 0).all(axis=1)
-            children, prices = children[falls], prices[falls]
-        return children, prices
+            children = self._levelled(candidate, children, groups, ups)
+        every = self.ladder.costs[np.arange(self.n_groups), children].sum(axis=1)
+        prices = every - int(self.ladder.cost(candidate).sum())
+        return children[prices <= left], prices[prices <= left]
+
+    def _levelled(
+        self, candidate: np.ndarray, children: np.ndarray, groups: np.ndarray, ups: np.ndarray
+    ) -> np.ndarray:
+        """The steps whose rows fall once more popular groups, if cheaper, took them as well."""
+        price = self.ladder.costs[0]  # (R,)
+        before = np.arange(self.n_groups) < groups[:, None]
+        children = np.where(
+            before & (price[children] < price[ups][:, None]), ups[:, None], children
+        )
+        rises = self.ladder.contained[candidate, children].all(axis=1)
+        falls = (np.diff(price[children], axis=1) <= 0).all(axis=1)
+        levelled: np.ndarray = children[rises & falls]
+        return levelled
 
     def everything(self) -> np.ndarray:
         """The dearest row of each group."""

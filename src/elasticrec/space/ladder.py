@@ -42,7 +42,8 @@ class Ladder:
         costs = self.costs
         self.fixed_bytes = fixed_bytes
         self._groups = np.arange(len(self.costs))
-        contained = menu.contained()  # (R, R) r is part of s
+        self.contained = contained = menu.contained()
+        """(R, R) whether row r is part of row s."""
         below = contained & ~np.eye(menu.n_rows, dtype=bool)
         steps = below & ~(below @ below)
         self.up_steps = steps

@@ -1,0 +1,89 @@
+"""The command that all studies share: its options, its session, and the run over what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments import lines
+from experiments.jobs import run_all
+from experiments.study import StudyTask, Variant, tasks
+from experiments.table2_session import Session
+from experiments.tasks import Extent
+
+STARTS = ("rule-printed", "rule-aligned", "ours")
+ALL_STARTS = ",".join(STARTS)
+SMOKE = Extent(epochs=1, rule_epochs=1, rule_samples=12, samples=40, blocks=4, steps=20)
+QUICK = Extent(epochs=4, rule_epochs=4, rule_samples=60, samples=600, steps=600)
+
+Datasets = Annotated[str, typer.Option("--dataset", help="Data sets, separated by commas.")]
+Starts = Annotated[str, typer.Option(help="What to start from, separated by commas.")]
+Seeds = Annotated[int, typer.Option(help="Seeds, from 0.")]
+Gpu = Annotated[bool, typer.Option("--gpu", help="Compute on the GPU.")]
+Jobs = Annotated[int, typer.Option(help="Tasks at the same time.")]
+Threads = Annotated[int, typer.Option(help="CPU threads of each task.")]
+Minutes = Annotated[float | None, typer.Option(help="End after so many minutes.")]
+Samples = Annotated[int, typer.Option(help="β of the paper's method.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Goodbooks, few epochs.")]
+Smoke = Annotated[bool, typer.Option("--smoke", help="A tiny made world; nothing is recorded.")]
+
+
+def run_study(
+    name: str,
+    datasets: str,
+    chosen: Mapping[str, Sequence[Variant]],
+    sizes: Sequence[float],
+    work: Callable[[StudyTask], str],
+    *,
+    data: Path,
+    seeds: int,
+    samples: int,
+    gpu: bool,
+    jobs: int,
+    threads: int,
+    minutes: float | None,
+    quick: bool,
+) -> None:
+    """Do a study's tasks that have no lines yet; options as those of its command."""
+    from experiments.table2 import with_goodbooks
+
+    if quick:
+        with_goodbooks(data)
+    session = session_for(data, seeds, gpu, threads, samples, quick)
+    todo = [
+        task
+        for each in (["goodbooks"] if quick else datasets.split(","))
+        for task in tasks(name, session, each, chosen, sizes)
+    ]
+    limit = None if minutes is None else 60 * minutes
+    run_all(todo, work, jobs=jobs, threads=threads, seconds=limit)
+
+
+def session_for(
+    data: Path, seeds: int, gpu: bool, threads: int, samples: int, quick: bool = False
+) -> Session:
+    """The session of a study whose lines are recorded."""
+    from experiments.table2 import CONFIG, GOODBOOKS
+
+    extent = QUICK if quick else Extent(rule_samples=samples)
+    config = GOODBOOKS if quick else CONFIG
+    device = "cuda" if gpu else "cpu"
+    return Session(
+        data, data, config, lines.RESULTS, None, seeds=1 if quick else seeds,
+        device=device, threads=threads, extent=extent,
+    )  # fmt: skip
+
+
+def smoke_session(folder: Path) -> Session:
+    """The session of a tiny made world, whose lines stay in a folder."""
+    import numpy as np
+
+    from elasticrec.data.synthetic import planted_world
+    from experiments.table2 import GOODBOOKS
+
+    world = planted_world(200, 400, 5_000, np.random.default_rng(0), n_clusters=6)
+    world.save(folder / "goodbooks.npz")
+    return Session(folder, folder, GOODBOOKS, folder / "results", None, seeds=1, extent=SMOKE)
