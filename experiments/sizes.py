@@ -93,7 +93,7 @@ def run(
     )
     wanted = tuple(float(each) for each in again.split(",") if each)
     setting = Setting(
-        learned, chosen.estimator, NOMINAL, test_users, refine, wanted, device, with_rivals
+        learned, chosen.estimator, NOMINAL, test_users, refine, wanted, device, rivals
     )
     for path in sorted(p for p in models.iterdir() if (p / "model.json").exists()):
         if only is not None and path.name != only:
