@@ -53,6 +53,9 @@ def run(
     threads: Annotated[int, typer.Option(help="CPU threads of each task.")] = 1,
     rule_epochs: Annotated[int, typer.Option(help="Epochs of the paper's method.")] = 60,
     rule_samples: Annotated[int, typer.Option(help="β of the paper's method.")] = 5_000,
+    tuning_epochs: Annotated[
+        int | None, typer.Option(help="Epochs of a trial; by default those of the final training.")
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="End after so many minutes.")] = None,
     tune_only: Annotated[bool, typer.Option("--tune-only", help="Only choose settings.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure what is there, too.")] = False,
@@ -65,7 +68,7 @@ def run(
         data, tuning or data, config, lines.RESULTS, KEPT, named,
         tuple(float(mb) for mb in filter(None, sizes.split(","))), seeds,
         "cuda" if gpu else "cpu", threads, again,
-        Extent(rule_epochs=rule_epochs, rule_samples=rule_samples),
+        Extent(rule_epochs=rule_epochs, rule_samples=rule_samples), tuning_epochs,
     )  # fmt: skip
     limit = None if minutes is None else 60 * minutes
     if smoke:

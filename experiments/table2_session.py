@@ -39,6 +39,8 @@ class Session:
     threads: int = 1
     again: bool = False
     extent: Extent = field(default_factory=Extent)
+    tuning_epochs: int | None = None
+    """Epochs of each trial; None as many as are trained in the end."""
 
     def trials(self, dataset: str, method: str, loss: str) -> list[dict[str, Any]]:
         """The settings of a method to choose from."""
@@ -55,6 +57,9 @@ class Session:
         out = []
         few = min(RULE_TUNING_SAMPLES, self.extent.rule_samples)
         short = replace(self.extent, rule_samples=few)
+        if self.tuning_epochs is not None:
+            rule = min(self.tuning_epochs, short.rule_epochs)
+            short = replace(short, epochs=self.tuning_epochs, rule_epochs=rule)
         for loss in methods.losses_of(method):
             trials = self.trials(dataset, method, loss)
             if len(trials) == 1 and (method in TWO_ROWS or len(methods.losses_of(method)) == 1):

@@ -121,3 +121,32 @@ def test_measuring_afterwards_keeps_what_was_measured():
     measured = found.with_measure(worth)
     assert measured.measured == found.estimate
     assert measured.with_measure(lambda d, n: np.zeros(1)) is measured
+
+
+def test_greedy_spends_evenly_what_the_estimate_does_not_want():
+    menu, sizes = Menu.f32_prefixes(np.arange(4)), np.array([10, 10, 10, 10])
+    space = MenuRows(menu, PaperAccounting(sizes, 4, 8), Budget(128 + 320 * 12), falling=True)
+    problem = Problem(space, lambda d, n: np.minimum((d[:, 0] > 0).sum(axis=1), 3).astype(float))
+    found = greedy(problem, SearchConfig(), rng())
+    assert found.composition.kept.sum(axis=1).tolist() == [3, 3, 3, 3]
+    assert found.trace.made_by[-1] == "evenly"
+
+
+def test_greedy_leaves_bytes_unspent_only_where_more_seems_clearly_worse():
+    menu, accounting = Menu.f32_prefixes(np.arange(4)), PaperAccounting(np.array([10, 10]), 4, 8)
+    space = MenuRows(menu, accounting, Budget(128 + 320 * 6))
+    loss = {0.004: 6, 0.02: 3}
+    for share, kept in loss.items():
+        problem = Problem(
+            space, lambda d, n, s=share: 1.0 - s * np.maximum((d > 0).sum(axis=(1, 2)) - 3.0, 0) / 3
+        )
+        assert greedy(problem, SearchConfig(), rng()).composition.kept.sum() == kept
+
+
+def test_a_step_beyond_a_more_popular_group_takes_it_along():
+    menu = Menu.f32_prefixes(np.arange(3))
+    accounting = PaperAccounting(np.array([10, 10, 10]), 3, 8)
+    space = MenuRows(menu, accounting, Budget(96 + 320 * 8), falling=True)
+    children, prices = space.steps(np.array([1, 0, 0]))
+    assert sorted(children.tolist()) == [[1, 1, 0], [1, 1, 1], [2, 0, 0]]
+    assert sorted(prices.tolist()) == [320, 320, 640]

@@ -31,10 +31,10 @@ def spectral_tables(
     width = min(D + 16, n_users, n_items)
     basis = torch.randn(n_items, width, generator=generator, device=generator.device)
     for _ in range(rounds):
-        basis = torch.linalg.qr(graph.from_users @ (graph.from_items @ basis)).Q
+        basis, _ = _orthogonal(graph.from_users @ (graph.from_items @ basis))
     images = graph.from_items @ basis  # (U, width)
     # Of the square factor, and in double precision: of the tall one it may not converge on a GPU.
-    Q, R = torch.linalg.qr(images)
+    Q, R = _orthogonal(images)
     left, values, right = (x.to(images) for x in torch.linalg.svd(R.double().cpu()))
     scale = values[:D] ** power
     users = (Q @ left[:, :D]) * scale
@@ -52,3 +52,14 @@ def spectral_tables(
         items = torch.cat([items, pad[n_users:] * 0.01], dim=1)
     # The singular vectors came column by column; training reads whole rows.
     return users.contiguous(), items.contiguous()
+
+
+def _orthogonal(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Q and R of a tall matrix; from the CPU where a GPU's are not finite, as happens now and then.
+
+    Several processes at once on one GPU get such factors of finite matrices, once in a hundred.
+    """
+    Q, R = torch.linalg.qr(x)
+    if x.is_cuda and not (Q.isfinite().all() and R.isfinite().all()):
+        Q, R = (part.to(x) for part in torch.linalg.qr(x.double().cpu()))
+    return Q, R

@@ -87,6 +87,10 @@ class Candidates(ABC):
         """A copy whose unspent bytes went to the groups in their order, step by step."""
 
     @abstractmethod
+    def topped_evenly(self, candidate: np.ndarray) -> np.ndarray:
+        """A copy whose unspent bytes went to the groups with the fewest per item, step by step."""
+
+    @abstractmethod
     def of(self, composition: Composition) -> np.ndarray:
         """The candidate behind a composition, whatever it costs."""
 

@@ -14,6 +14,8 @@ CHANCE = 0.005
 
 More bits and more neighbours hardly ever hurt; that an estimate says so is mostly chance.
 """
+FLAT = 0.002
+"""The share of quality that is not worth treating some items better than others for."""
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,18 @@ class FreeBlocks(Candidates):
         """The next blocks of the order to the groups in turn, the popular first."""
         rows = self.rows(candidate)
         self.ladder.top_up_in_order(rows, self.allowance - int(self.ladder.cost(rows).sum()))
+        return self._widened(candidate, rows)
+
+    def topped_evenly(self, candidate: np.ndarray) -> np.ndarray:
+        """The next blocks of the order to the group with the fewest; nothing, as printed."""
+        rows = self.rows(candidate)
+        if self.topped:
+            left = self.allowance - int(self.ladder.cost(rows).sum())
+            self.ladder.top_up_evenly(rows, left, self.accounting.group_sizes)
+        return self._widened(candidate, rows)
+
+    def _widened(self, candidate: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """A copy with the next blocks of the order, as many as its new rows say."""
         child = candidate.copy()
         for g in range(self.n_groups):
             missing = self.order[~child[g, self.order]]

@@ -141,6 +141,13 @@ class MenuRows(Candidates):
         self.ladder.top_up_in_order(rows, self.allowance - int(self.ladder.cost(rows).sum()))
         return rows
 
+    def topped_evenly(self, candidate: np.ndarray) -> np.ndarray:
+        """Cheapest steps to the group with the fewest bytes per item, until none fits."""
+        rows = candidate.copy()
+        left = self.allowance - int(self.ladder.cost(rows).sum())
+        self.ladder.top_up_evenly(rows, left, self.accounting.group_sizes)
+        return rows
+
     def of(self, composition: Composition) -> np.ndarray:
         """The menu's rows behind a composition."""
         return self.menu.choice_of(composition)

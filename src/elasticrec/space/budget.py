@@ -78,6 +78,9 @@ class Budget:
 class Accounting(Protocol):
     """What a composition costs: a fixed part plus one part per group, which depends on its row."""
 
+    group_sizes: np.ndarray
+    """(G,) items per group."""
+
     @property
     def fixed_bytes(self) -> int:
         """What any composition costs."""

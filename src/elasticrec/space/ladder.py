@@ -206,6 +206,20 @@ class Ladder:
                     left -= price
         return left
 
+    def top_up_evenly(self, choice: np.ndarray, left: int, sizes: np.ndarray) -> int:
+        """Give the group with the fewest bytes per item its cheapest step; the bytes left.
+
+        Args:
+            sizes: (G,) items per group; of groups that have as much, the first one is next.
+        """
+        while len(groups := self.can_rise(choice, left)):
+            group = int(groups[(self.cost(choice)[groups] / sizes[groups]).argmin()])
+            row = int(choice[group])
+            above = self.ups[row]
+            choice[group] = above[self.costs[group, above].argmin()]
+            left -= int(self.prices[group, row])
+        return left
+
 
 def pick(rng: np.random.Generator, n: int) -> int:
     """A number from 0 to n - 1, uniformly; several times faster than `rng.integers` for one."""
