@@ -9,7 +9,7 @@ from elasticrec.search.mutation import MUTATIONS
 
 STARTS = ("uniform", "greedy")
 """Controls that a first population may contain."""
-CHANCE = 0.005
+CHANCE = 0.01
 """The share by which what contains another composition may seem worse and yet count as no worse.
 
 More bits and more neighbours hardly ever hurt; that an estimate says so is mostly chance.

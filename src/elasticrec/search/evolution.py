@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elasticrec.search.config import CHANCE, STARTS, SearchConfig
+from elasticrec.search.config import STARTS, SearchConfig
 from elasticrec.search.controls import CONTROLS
 from elasticrec.search.mutation import mutate
 from elasticrec.search.problem import Found, Problem, Record
@@ -107,19 +107,11 @@ def _clearly_best(record: Record, margin: float) -> int:
 
 
 def _refined(record: Record, k: int) -> int:
-    """The number of the best by measured quality among the k best by estimate and the starts.
-
-    A start goes first where another one's lead may be chance.
-    """
-    starts = [
+    """The number of the best by measured quality among the k best by estimate and the starts."""
+    named = [
         n for n, name in enumerate(record.made_by) if record.parents[n] < 0 and name != "random"
     ]
-    numbers = list(dict.fromkeys([*record.trace().best(k).tolist(), *starts]))
+    numbers = list(dict.fromkeys([*record.trace().best(k).tolist(), *named]))
     values = record.problem.measures(np.array([record.candidates[n] for n in numbers]))
     record.measured.update(zip(numbers, values.tolist(), strict=True))
-    best = max(numbers, key=record.measured.__getitem__)
-    if not starts:
-        return int(best)
-    start = max(starts, key=record.measured.__getitem__)
-    lead = record.measured[best] - record.measured[start]
-    return int(best if lead > CHANCE * abs(record.measured[start]) else start)
+    return int(numbers[int(values.argmax())])
