@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -19,6 +19,10 @@ import typer
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.blocks.table import BlockTable
 from elasticrec.data.splitting import Split
+
+if TYPE_CHECKING:
+    from elasticrec.training.config import TrainConfig
+    from elasticrec.training.loop import Trained
 
 PART_BYTES = 14_000_000
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
@@ -59,6 +63,18 @@ def load(folder: Path, name: str) -> tuple[BlockTable, dict[str, Any]]:
     )
 
 
+def trained(folder: Path, name: str, split: Split) -> tuple[Trained, TrainConfig]:
+    """What a kept training left, with its map for persons known by history, and its settings."""
+    from elasticrec.training.checkpoint import Progress
+    from elasticrec.training.config import TrainConfig
+    from elasticrec.training.loop import Trained
+    from elasticrec.training.setup import fit_fold_map
+
+    table, about = load(folder, name)
+    done = Trained(fit_fold_map(table, split.train), None, Progress(**about["progress"]))
+    return done, TrainConfig(**about["config"])
+
+
 def _joined(folder: Path, stem: str) -> np.ndarray | None:
     """The parts of a matrix in their order, float32; None where there are none."""
     parts = sorted(folder.glob(f"{stem}.*.npy"), key=lambda path: int(path.suffixes[-2][1:]))
@@ -81,23 +97,17 @@ def assemble(
 ) -> None:
     """Make a model folder, grouped and renumbered, of every kept table."""
     from elasticrec.presets import preset
-    from elasticrec.training.checkpoint import Progress
-    from elasticrec.training.config import TrainConfig
-    from elasticrec.training.loop import Trained
     from elasticrec.training.model import finish
-    from elasticrec.training.setup import fit_fold_map
 
     for path in sorted(kept.glob("*.json")):
         folder = ModelFolder.create(models / path.stem)
         if folder.has("table"):
             print(f"{path.stem}: there already")
             continue
-        table, about = load(kept, path.stem)
         split = Split.load(data / f"{path.stem.rpartition('-')[0]}.npz")
-        trained = Trained(fit_fold_map(table, split.train), None, Progress(**about["progress"]))
-        config = TrainConfig(**about["config"])
+        done, config = trained(kept, path.stem, split)
         space = replace(preset("default").space, n_groups=groups)
-        finish(split, trained, config, space).save(folder)
+        finish(split, done, config, space).save(folder)
         print(f"{path.stem}: {folder.model_id[:12]}")
 
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elasticrec.data.errors import InputError
 from elasticrec.data.splitting import Split
 from experiments import pipeline
 from experiments.equal_bytes import PRINTED, SMALL, budget_for
@@ -24,6 +25,8 @@ from experiments.tasks import LIBRARY, ONCE, OURS, RULE_TRIALS, SCORES, Task, pl
 if TYPE_CHECKING:
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.space.budget import Budget
+    from elasticrec.training.loop import Trained
+    from experiments.plans import Plan
 
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 
@@ -102,7 +105,7 @@ def _by_library(task: Task, split: Split, budgets: dict[float, Budget]) -> Itera
     plan = plan_of(task).seeded(task.seed)
     nominal = {budget: mb for mb, budget in budgets.items()}
     with _place(task) as place:
-        done = pipeline.trained(split, plan, task.device, place)
+        done = _kept(task, split, plan) or pipeline.trained(split, plan, task.device, place)
         ready = pipeline.Ready(
             split, done, plan, place / "model", device=task.device, threads=task.threads
         )
@@ -120,6 +123,19 @@ def _by_library(task: Task, split: Split, budgets: dict[float, Budget]) -> Itera
                     evaluation,
                     _about(ready, found, task),
                 )
+
+
+def _kept(task: Task, split: Split, plan: Plan) -> Trained | None:
+    """What was trained and kept for this very task, where that is."""
+    from experiments import kept
+
+    name = f"{task.dataset}-{task.seed}"
+    if task.method != OURS or task.tables is None or not (task.tables / f"{name}.json").exists():
+        return None
+    done, config = kept.trained(task.tables, name, split)
+    if config != plan.preset.train:
+        raise InputError(f"{task.tables / name} was trained with other settings than this task's")
+    return done
 
 
 def _about(ready: pipeline.Ready, found: Any, task: Task) -> dict[str, Any]:

@@ -45,6 +45,9 @@ def run(
         Path | None, typer.Option(help="Folder of splits to tune on; by default --data.")
     ] = None,
     config: Annotated[Path, typer.Option(help="TOML file with the trials of ours.")] = CONFIG,
+    tables: Annotated[
+        Path | None, typer.Option(help="Folder of `experiments.bases run --keep`, for ours.")
+    ] = None,
     only: Annotated[str, typer.Option("--methods", help="Methods; all by default.")] = "",
     sizes: Annotated[str, typer.Option(help="Nominal megabytes; all by default.")] = "",
     seeds: int = 3,
@@ -69,6 +72,7 @@ def run(
         tuple(float(mb) for mb in filter(None, sizes.split(","))), seeds,
         "cuda" if gpu else "cpu", threads, again,
         Extent(rule_epochs=rule_epochs, rule_samples=rule_samples), tuning_epochs,
+        tables,
     )  # fmt: skip
     limit = None if minutes is None else 60 * minutes
     if smoke:

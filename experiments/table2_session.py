@@ -41,6 +41,8 @@ class Session:
     extent: Extent = field(default_factory=Extent)
     tuning_epochs: int | None = None
     """Epochs of each trial; None as many as are trained in the end."""
+    tables: Path | None = None
+    """Folder of trained tables of ours."""
 
     def trials(self, dataset: str, method: str, loss: str) -> list[dict[str, Any]]:
         """The settings of a method to choose from."""
@@ -102,7 +104,7 @@ class Session:
             Task(
                 "table2", dataset, method, loss, settings, seed, sizes, "test",
                 self.data / f"{dataset}.npz", self.results, self.kept, self.extent,
-                self.device, self.threads,
+                self.device, self.threads, tables=self.tables,
             )
             for loss, settings in self.best(dataset, method)
             for seed in range(self.seeds)

@@ -74,6 +74,8 @@ class Task:
     threads: int = 1
     tuned_on: int | None = None
     """Of a tuning: validation pairs of the split it reads."""
+    tables: Path | None = None
+    """Folder of tables kept by `experiments.bases run --keep`, for ours."""
 
     def __str__(self) -> str:
         sizes = "/".join(f"{mb:g}" for mb in self.sizes)

@@ -1,5 +1,7 @@
 """Table 2: a run on a made world, what is left of it afterwards, and what the lines say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,24 @@ def test_the_quick_run_on_goodbooks(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     found = Measurements(tmp_path / "results")
     assert {row.method for row in found.rows("goodbooks")} == {"ours", "itemcf"}
+
+
+def test_a_kept_table_serves_ours_only_if_it_was_trained_with_these_settings(session, tmp_path):
+    from elasticrec.data.errors import InputError
+    from elasticrec.training.loop import train
+    from experiments import kept, methods
+    from experiments.tasks import plan_of
+
+    settled = replace(session, tables=tmp_path / "tables", chosen=("ours",))
+    task = settled.test_tasks("goodbooks", "ours")[0]
+    split, plan = methods.load_split(task.data), plan_of(task).seeded(task.seed)
+    assert methods._kept(task, split, plan) is None  # nothing was kept yet
+    done = train(split, plan.preset.train, device="cpu")
+    name = f"goodbooks-{task.seed}"
+    kept.keep(task.tables, name, done.table, plan.preset.train, done.progress)
+    found = methods._kept(task, split, plan)
+    np.testing.assert_allclose(found.table.items, done.table.items, atol=1e-3)
+    assert found.progress == done.progress
+    other = replace(task, settings=task.settings | {"temperature": 0.3})
+    with pytest.raises(InputError, match="other settings"):
+        methods._kept(other, split, plan_of(other).seeded(task.seed))
