@@ -49,10 +49,11 @@ LOST = """Where a rival is ahead of ours in Table 2:
 
 RQ1 = """## RQ1: how good at equal bytes?
 
-Every method is charged all bytes that a device needs to rank for one person. Rivals had up to four
-settings per loss tried on validation at 5 MB; the better of their paper's loss and ours counts (of
-PMF both are shown). Ours takes the settings of its base that were best at full size, among {trials}
-trials (`experiments.bases tune`). Mean ± deviation over seeds. p is that of a paired t-test over
+Every method is charged all bytes that a device needs to rank for one person. Rivals had four
+settings per row tried on validation at 5 MB (on Amazon-Book in 20 epochs each), two by their
+paper's loss and two by ours, of which the better counts; PMF has a row for each loss. Ours takes
+the settings of its base that were best at full size, among {trials} trials (`experiments.bases
+tune`). Mean ± deviation over seeds, where there are several. p is that of a paired t-test over
 users, on each user's Recall@50 averaged over seeds. "Person" is what a device knows of her: a
 vector from the server, her history, or both. `rule-printed` is the paper's method as printed,
 `rule-aligned` the same with aligned scores.

@@ -2,8 +2,9 @@
 
 One table is trained so that its first 8, 16, … numbers rank by themselves: the loss is the mean of
 the losses of all prefixes, each on its own cosines. A budget is served the longest prefix that fits
-as float32. Its paper's loss is a softmax, as ours is. Left open: the weights of the prefixes (equal
-ones, as in the paper), and what to do between two trained prefixes (the longer one is cut).
+in bytes (as float32 it was far behind PMF in bytes). Its paper's loss is a softmax, as ours is.
+Left open: the weights of the prefixes (equal ones, as in the paper), and what to do between two
+trained prefixes (the longer one is cut).
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from elasticrec.space.budget import Budget
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.objective import Objective, Vectors
 from experiments.baselines.contract import Fitted
-from experiments.baselines.fitting import OUR_TRIALS, kept_vectors, our_config
-from experiments.baselines.fixed_size import widest
+from experiments.baselines.fitting import LARGEST, OUR_TRIALS, kept_vectors, our_config
+from experiments.baselines.fixed_size import as_bytes, widest
 
 EPOCHS = 28
-DIMENSIONS = 128
-PREFIXES = (4, 8, 16, 32, 64, 128)
+PREFIXES = (8, 16, 32, 64, 128, LARGEST)
+FORM = "int8"
+TRIALS = [trial | {"values": FORM} for trial in OUR_TRIALS]
 
 
 class Nested:
@@ -65,7 +67,7 @@ class Matryoshka:
     def trials(self, loss: str) -> list[dict[str, Any]]:
         """As in `Baseline`."""
         del loss
-        return OUR_TRIALS
+        return TRIALS
 
     def fit(
         self, split: Split, budget: Budget, *,
@@ -73,14 +75,15 @@ class Matryoshka:
     ) -> Fitted:  # fmt: skip
         """As in `Baseline`."""
         del loss  # ours alone
-        k = min(DIMENSIONS, widest(self.name, "float32", split.n_items, budget))
-        config = our_config(split, DIMENSIONS, settings, seed, epochs or EPOCHS)
+        k = min(LARGEST, widest(self.name, FORM, split.n_items, budget))
+        config = our_config(split, LARGEST, settings, seed, epochs or EPOCHS)
         nested = Nested(config, split.n_items)
         trained = kept_vectors(split, config, device, loss=nested, word=self.name)
         started = time.perf_counter()
         users, items = (cut(x, k) for x in (trained.users, trained.items))
+        stored = as_bytes(items)
         seconds = trained.seconds + time.perf_counter() - started
-        return Fitted("float32", {"items": items}, users, k, seconds).within(budget)
+        return Fitted(FORM, stored, users, k, seconds).within(budget)
 
 
 def cut(vectors: np.ndarray, k: int) -> np.ndarray:
