@@ -61,15 +61,21 @@ def draw() -> None:
 
 def series(dataset: str, metric: str = "recall@50") -> dict[str, dict[float, float]]:
     """Each method's mean over seeds at each size; `full` is the float32 model at size 0."""
-    out = _of_sizes(lines.read("sizes"), dataset, metric)
     measured = Measurements(lines.RESULTS)
+    found = lines.read("sizes")
+    if dataset in measured.datasets:  # Table 2 is on every test user: no mix with a part of them
+        found = [line for line in found if not line["config"].get("test_users")]
+    out = _of_sizes(found, dataset, metric)
+    for row in measured.rows(dataset):
+        if row.dense:
+            out.pop(str(row), None)  # trained and tuned there, not cut from our table
     for row in measured.rows(dataset):
         if row.method == OURS and row != measured.ours(dataset):
             continue
         for each, where, mb in measured.cells:
             value = measured.value(dataset, row, mb, metric)
             if (each, where) == (dataset, row) and value is not None:
-                out[str(row)][mb] = value  # Table 2 is on every test user
+                out[str(row)][mb] = value
     return {label: dict(points) for label, points in out.items() if points}
 
 

@@ -9,9 +9,10 @@ def places(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
 
 
-def _append(experiment, method, mb, value, *, config="a", **more):
+def _append(experiment, method, mb, value, *, config="a", users=0, **more):
     known = {"dataset": "gowalla", "split": "published", "person": "vector", "seed": 0}
     line = {"method": method, "nominal_mb": mb, "budget_mb": mb, "config": {"model": config}}
+    line["config"] |= {"test_users": users}
     numbers = {"seconds": 1.0, "metrics": {"recall@50": value}, "loss": "ours", "part": "test"}
     lines.append(experiment, {**known, **line, **numbers, **more})
 
@@ -27,16 +28,27 @@ def test_both_experiments_make_one_curve_and_old_settings_none(capsys):
     _append("sizes", "mf", None, 0.29)
     _append("table2", "ours", 5, 0.21, person="vector+history")
     _append("table2", "lightrec", 5, 0.15)
+    _append("sizes", "faiss-pq", 3, 0.07)
+    _append("table2", "faiss-pq", 5, 0.14)
     found = quality_by_size.series("gowalla")
     assert found == {
         "ours": {0.5: 0.1, 5.0: 0.21},
         "sparse-linear": {1.0: 0.12},
         "full": {0.0: 0.29},
         "lightrec": {5.0: 0.15},
+        "faiss-pq": {5.0: 0.14},
     }
     quality_by_size.draw()
     assert (figures.FOLDER / "quality-by-size.svg").exists()
     assert "gowalla" in capsys.readouterr().out
+
+
+def test_some_users_are_not_mixed_with_all_of_table_2():
+    _append("sizes", "ours", 0.5, 0.3, person="vector+history", ids="none")
+    _append("sizes", "ours", 0.5, 0.4, users=100, person="vector+history", ids="none")
+    assert quality_by_size.series("gowalla") == {"ours": {0.5: 0.4}}
+    _append("table2", "ours", 5, 0.21, person="vector+history")
+    assert quality_by_size.series("gowalla") == {"ours": {0.5: 0.3, 5.0: 0.21}}
 
 
 def test_nothing_is_drawn_without_lines(capsys):
