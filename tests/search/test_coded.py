@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.errors import InputError
-from elasticrec.search.answers import answer_budgets
+from elasticrec.search.answers import NESTING, answer_budgets
 from elasticrec.search.config import CHANCE, SearchConfig
 from elasticrec.search.controls import CONTROLS
 from elasticrec.search.evolution import evolve
@@ -128,7 +128,7 @@ def test_containing_the_smaller_one_is_given_up_where_it_costs_too_much(coded_fo
     searcher.estimator = Contrary()
     small, large = answer_budgets(searcher, [Budget(4_400), Budget(9_000)], SMALL, controls=())
     assert small.searched.composition.neighbours.any()
-    assert large.searched.estimate > (1 + CHANCE) * small.searched.estimate
+    assert large.searched.estimate > (1 + NESTING) * small.searched.estimate
     assert not contains(large.searched.composition, small.searched.composition)
 
 

@@ -17,6 +17,8 @@ from elasticrec.space.budget import Budget
 
 log = logging.getLogger(__name__)
 
+NESTING = 0.005
+"""The share of quality that a budget may lose by containing what the budget before it holds."""
 ALWAYS = ("uniform", "best-of-random", "greedy")
 """Controls that cost next to nothing."""
 
@@ -43,7 +45,7 @@ def answer_budgets(
 ) -> list[Answer]:
     """One answer per distinct budget, ascending; each contains the one before if it can.
 
-    That costs at most `CHANCE` of the quality found without that condition, and free blocks have
+    That costs at most `NESTING` of the quality found without that condition, and free blocks have
     none: there the search only starts from the composition before. Quality never falls from one
     budget to the next.
 
@@ -87,7 +89,7 @@ def _search(
     around = searcher.problem(budget, problem.evaluate, containing=before.composition)
     nested = evolve(around, config, rng, starts=starts)
     seconds = found.seconds + nested.seconds
-    if _quality(nested) >= (1 - CHANCE) * _quality(found):
+    if _quality(nested) >= (1 - NESTING) * _quality(found):
         found = nested
     if (1 - CHANCE) * _quality(before) <= _quality(nested) < _quality(before):
         # What contains another is worth as much at least; the little less that it seems is chance.
