@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from elasticrec.data.errors import InputError
 from elasticrec.search.answers import NESTING, answer_budgets
-from elasticrec.search.config import CHANCE, SearchConfig
+from elasticrec.search.config import SearchConfig
 from elasticrec.search.controls import CONTROLS
 from elasticrec.search.evolution import evolve
 from elasticrec.search.measuring import held_out_quality, validation_quality
