@@ -4,11 +4,14 @@
         -o local/late/gowalla.npz
     python -m experiments.holdout make DATA/amazon-book/train_known.txt.gz local/amazon-book.npz \
         --inferred -o local/late/amazon-book.npz
+    python -m experiments.holdout make DATA/gowalla/train.txt.gz local/gowalla.npz \
+        --users 5000 -o local/last/gowalla.npz
 
 The published splits are no random ones. Items of a train line stand in the order in which they were
 taken, and the later an item tends to stand there, the larger is its share in test: so test is what
 came last. A random validation shares its time with train, scores up to twice as high as test, and
-prefers other settings. `make` holds out the last eighth of every line instead.
+prefers other settings. `make` holds out the last eighth of every line instead; with `--users` that
+of so many users' lines, and the test part stays: a split to train on and to report.
 
 Amazon-Book's lines are sorted, so their order is lost. But items were numbered as they first
 occurred, user after user: among the items that one user brought in, numbers rise with time.
@@ -50,22 +53,31 @@ def make(
     inferred: Annotated[
         bool, typer.Option("--inferred", help="Lines are sorted: infer the order.")
     ] = False,
+    users: Annotated[
+        int, typer.Option(help="Seeded users that give an eighth; 0 is everyone, without test.")
+    ] = 0,
+    seed: int = 0,
 ) -> None:
-    """Write a split whose validation is the last eighth of each train line; it has no test part."""
+    """Write a split whose validation is the last eighth of train lines."""
     split = Split.load(source)
     lines = read_lines(raw, split)
     if inferred:
         late = lateness(lines, split.n_items)
         lines = [line[np.argsort(late[line], kind="stable")] for line in lines]
-    held = [max(1, round(len(line) / SHARE)) if len(line) > 1 else 0 for line in lines]
+    held = np.array([max(1, round(len(line) / SHARE)) if len(line) > 1 else 0 for line in lines])
+    if users:
+        able = np.flatnonzero(held)
+        chosen = np.random.default_rng(seed).choice(able, min(users, len(able)), replace=False)
+        held[np.setdiff1d(able, chosen)] = 0
     whole = [len(line) - n for line, n in zip(lines, held, strict=True)]
     first = [line[:n] for line, n in zip(lines, whole, strict=True)]
     last = [line[n:] for line, n in zip(lines, whole, strict=True)]
     nothing = [line[:0] for line in lines]
-    train, validation, test = (_pairs(rows, split.n_items) for rows in (first, last, nothing))
+    train, validation, none = (_pairs(rows, split.n_items) for rows in (first, last, nothing))
+    test = split.test if users else none
     out.parent.mkdir(parents=True, exist_ok=True)
     replace(split, train=train, validation=validation, test=test).save(out)
-    print(f"wrote {out}: {sum(whole):,} train and {sum(held):,} validation pairs")
+    print(f"wrote {out}: {sum(whole):,} train and {held.sum():,} validation pairs")
 
 
 def read_lines(path: Path, split: Split) -> list[np.ndarray]:
