@@ -22,7 +22,6 @@ import typer
 from experiments import figures, lines, study, study_command
 from experiments.equal_bytes import PRINTED
 from experiments.jobs import run_all
-from experiments.provenance import ROOT
 from experiments.study import StudyTask, Variant
 from experiments.table2_session import Session
 
@@ -55,31 +54,6 @@ OURS = (
 VARIANTS = {"rule-printed": PAPERS, "rule-aligned": PAPERS, "ours": OURS}
 
 
-@app.command()
-def run(
-    dataset: study_command.Datasets = "amazon-book,yelp2018",
-    data: Path = ROOT / "local",
-    starts: study_command.Starts = study_command.ALL_STARTS,
-    seeds: study_command.Seeds = 3,
-    samples: study_command.Samples = 3_000,
-    gpu: study_command.Gpu = False,
-    jobs: study_command.Jobs = 1,
-    threads: study_command.Threads = 1,
-    minutes: study_command.Minutes = None,
-    quick: study_command.Quick = False,
-    smoke: study_command.Smoke = False,
-) -> None:
-    """Measure every variant that has no lines yet."""
-    if smoke:
-        print(run_smoke())
-        return
-    study_command.run_study(
-        NAME, dataset, {start: VARIANTS[start] for start in starts.split(",")}, PRINTED, work,
-        data=data, seeds=seeds, samples=samples, gpu=gpu, jobs=jobs, threads=threads,
-        minutes=minutes, quick=quick,
-    )  # fmt: skip
-
-
 def work(task: StudyTask) -> str:
     """Measure a task's variants, append their lines, and say them in short."""
     return f"{task}: " + ", ".join(study.record(task, each) for each in study.studied(task))
@@ -92,6 +66,11 @@ def run_smoke() -> str:
         few = {"rule-printed": PAPERS[:4], "ours": OURS[-2:]}
         run_all(study.tasks(NAME, session, "goodbooks", few, (10,)), work)
         return table(session.results)
+
+
+study_command.add_run(
+    app, NAME, "amazon-book,yelp2018", VARIANTS.__getitem__, PRINTED, work, run_smoke
+)
 
 
 @app.command()

@@ -21,7 +21,6 @@ import typer
 
 from experiments import figures, lines, study, study_command
 from experiments.jobs import run_all
-from experiments.provenance import ROOT
 from experiments.study import Studied, StudyTask, Variant
 
 NAME = "estimator"
@@ -39,31 +38,6 @@ def variants(steps: int = STEPS) -> list[Variant]:
         Variant(f"{steps // share} steps", estimator={"steps": steps // share, "max_rounds": 1})
         for share in STAGES
     ]
-
-
-@app.command()
-def run(
-    dataset: study_command.Datasets = "yelp2018",
-    data: Path = ROOT / "local",
-    starts: study_command.Starts = study_command.ALL_STARTS,
-    seeds: study_command.Seeds = 3,
-    samples: study_command.Samples = 3_000,
-    gpu: study_command.Gpu = False,
-    jobs: study_command.Jobs = 1,
-    threads: study_command.Threads = 1,
-    minutes: study_command.Minutes = None,
-    quick: study_command.Quick = False,
-    smoke: study_command.Smoke = False,
-) -> None:
-    """Measure every stage that has no lines yet."""
-    if smoke:
-        print(run_smoke())
-        return
-    study_command.run_study(
-        NAME, dataset, {start: variants() for start in starts.split(",")}, (SIZE,), work,
-        data=data, seeds=seeds, samples=samples, gpu=gpu, jobs=jobs, threads=threads,
-        minutes=minutes, quick=quick,
-    )  # fmt: skip
 
 
 def work(task: StudyTask) -> str:
@@ -98,6 +72,9 @@ def run_smoke() -> str:
         few = {"rule-printed": variants(80), "ours": variants(80)[3:]}
         run_all(study.tasks(NAME, session, "goodbooks", few, (SIZE,)), work)
         return table(session.results)
+
+
+study_command.add_run(app, NAME, "yelp2018", lambda _: variants(), (SIZE,), work, run_smoke)
 
 
 def measured(results: Path | None = None) -> dict[tuple[str, str], list[tuple[float, float]]]:

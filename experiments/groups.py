@@ -22,7 +22,6 @@ import typer
 
 from experiments import figures, lines, study, study_command
 from experiments.jobs import run_all
-from experiments.provenance import ROOT
 from experiments.study import Studied, StudyTask, Variant
 
 NAME = "groups"
@@ -35,31 +34,6 @@ VARIANTS = (
     Variant("RULE-C", space={"kind": "cluster", "pca": True}),
 )
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
-
-
-@app.command()
-def run(
-    dataset: study_command.Datasets = "yelp2018",
-    data: Path = ROOT / "local",
-    starts: study_command.Starts = study_command.ALL_STARTS,
-    seeds: study_command.Seeds = 3,
-    samples: study_command.Samples = 3_000,
-    gpu: study_command.Gpu = False,
-    jobs: study_command.Jobs = 1,
-    threads: study_command.Threads = 1,
-    minutes: study_command.Minutes = None,
-    quick: study_command.Quick = False,
-    smoke: study_command.Smoke = False,
-) -> None:
-    """Search what has no lines yet."""
-    if smoke:
-        print(run_smoke())
-        return
-    study_command.run_study(
-        NAME, dataset, dict.fromkeys(starts.split(","), VARIANTS), (SIZE,), work,
-        data=data, seeds=seeds, samples=samples, gpu=gpu, jobs=jobs, threads=threads,
-        minutes=minutes, quick=quick,
-    )  # fmt: skip
 
 
 def work(task: StudyTask) -> str:
@@ -102,6 +76,9 @@ def run_smoke() -> str:
         session = study_command.smoke_session(Path(place))
         run_all(study.tasks(NAME, session, "goodbooks", {"rule-printed": VARIANTS}, (SIZE,)), work)
         return table(session.results)
+
+
+study_command.add_run(app, NAME, "yelp2018", lambda _: VARIANTS, (SIZE,), work, run_smoke)
 
 
 def popularity_trend(line: dict[str, Any]) -> float:

@@ -20,7 +20,6 @@ import typer
 from experiments import figures, lines, study, study_command
 from experiments.figures import Curve
 from experiments.jobs import run_all
-from experiments.provenance import ROOT
 from experiments.study import StudyTask, Variant
 
 NAME = "hyperparameters"
@@ -37,31 +36,6 @@ def variants(groups: tuple[int, ...] = GROUPS, blocks: tuple[int, ...] = BLOCKS)
     return [*by_groups, *(each for each in by_blocks if each.name != "N=16")]
 
 
-@app.command()
-def run(
-    dataset: study_command.Datasets = "amazon-book,yelp2018",
-    data: Path = ROOT / "local",
-    starts: study_command.Starts = study_command.ALL_STARTS,
-    seeds: study_command.Seeds = 3,
-    samples: study_command.Samples = 3_000,
-    gpu: study_command.Gpu = False,
-    jobs: study_command.Jobs = 1,
-    threads: study_command.Threads = 1,
-    minutes: study_command.Minutes = None,
-    quick: study_command.Quick = False,
-    smoke: study_command.Smoke = False,
-) -> None:
-    """Measure every value that has no lines yet."""
-    if smoke:
-        print(run_smoke())
-        return
-    study_command.run_study(
-        NAME, dataset, {start: variants() for start in starts.split(",")}, (SIZE,), work,
-        data=data, seeds=seeds, samples=samples, gpu=gpu, jobs=jobs, threads=threads,
-        minutes=minutes, quick=quick,
-    )  # fmt: skip
-
-
 def work(task: StudyTask) -> str:
     """Measure a task's variants, append their lines, and say them in short."""
     return f"{task}: " + ", ".join(study.record(task, each) for each in study.studied(task))
@@ -75,6 +49,11 @@ def run_smoke() -> str:
         few += [Variant("N=2", train={"n_blocks": 2}, space={"n_groups": 5})]
         run_all(study.tasks(NAME, session, "goodbooks", {"rule-printed": few}, (SIZE,)), work)
         return table(session.results)
+
+
+study_command.add_run(
+    app, NAME, "amazon-book,yelp2018", lambda _: variants(), (SIZE,), work, run_smoke
+)
 
 
 def measured(

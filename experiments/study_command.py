@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +10,7 @@ import typer
 
 from experiments import lines
 from experiments.jobs import run_all
+from experiments.provenance import ROOT
 from experiments.study import StudyTask, Variant, tasks
 from experiments.table2_session import Session
 from experiments.tasks import Extent
@@ -31,35 +32,55 @@ Quick = Annotated[bool, typer.Option("--quick", help="Goodbooks, few epochs.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="A tiny made world; nothing is recorded.")]
 
 
-def run_study(
+def add_run(
+    app: typer.Typer,
     name: str,
     datasets: str,
-    chosen: Mapping[str, Sequence[Variant]],
+    variants: Callable[[str], Sequence[Variant]],
     sizes: Sequence[float],
     work: Callable[[StudyTask], str],
-    *,
-    data: Path,
-    seeds: int,
-    samples: int,
-    gpu: bool,
-    jobs: int,
-    threads: int,
-    minutes: float | None,
-    quick: bool,
+    run_smoke: Callable[[], str],
 ) -> None:
-    """Do a study's tasks that have no lines yet; options as those of its command."""
-    from experiments.table2 import with_goodbooks
+    """Give a study its command `run`.
 
-    if quick:
-        with_goodbooks(data)
-    session = session_for(data, seeds, gpu, threads, samples, quick)
-    todo = [
-        task
-        for each in (["goodbooks"] if quick else datasets.split(","))
-        for task in tasks(name, session, each, chosen, sizes)
-    ]
-    limit = None if minutes is None else 60 * minutes
-    run_all(todo, work, jobs=jobs, threads=threads, seconds=limit)
+    Args:
+        datasets: what is measured by default.
+        variants: those of a start.
+        work: measures a task; a module's own function, so that another process finds it.
+        run_smoke: the table of a tiny made world.
+    """
+
+    @app.command()
+    def run(
+        dataset: Datasets = datasets,
+        data: Path = ROOT / "local",
+        starts: Starts = ALL_STARTS,
+        seeds: Seeds = 3,
+        samples: Samples = 3_000,
+        gpu: Gpu = False,
+        jobs: Jobs = 1,
+        threads: Threads = 1,
+        minutes: Minutes = None,
+        quick: Quick = False,
+        smoke: Smoke = False,
+    ) -> None:
+        """Measure every variant that has no lines yet."""
+        from experiments.table2 import with_goodbooks
+
+        if smoke:
+            print(run_smoke())
+            return
+        if quick:
+            with_goodbooks(data)
+        session = session_for(data, seeds, gpu, threads, samples, quick)
+        chosen = {start: variants(start) for start in starts.split(",")}
+        todo = [
+            task
+            for each in (["goodbooks"] if quick else dataset.split(","))
+            for task in tasks(name, session, each, chosen, sizes)
+        ]
+        limit = None if minutes is None else 60 * minutes
+        run_all(todo, work, jobs=jobs, threads=threads, seconds=limit)
 
 
 def session_for(
