@@ -26,12 +26,6 @@ from elasticrec.space.menu import default_menu
 SMALL = SearchConfig(population=6, rounds=12, children=3)
 
 
-def contains(larger, smaller):
-    return (larger.depths >= smaller.depths).all() and (
-        larger.neighbours >= smaller.neighbours
-    ).all()
-
-
 def worth(depths, neighbours):
     """Decreasing returns of planes and neighbours, the first groups most."""
     share = 1 / np.arange(1, depths.shape[1] + 1)
@@ -68,12 +62,12 @@ def test_whatever_must_be_contained_is(seed, budget):
     space = a_problem(budget, containing=small).candidates
     parent = space.random(rng)
     for _ in range(8):
-        assert contains(space.compose(parent), small)
+        assert space.compose(parent).contains(small)
         assert space.n_bytes(parent) <= budget
         name = list(MUTATIONS)[int(rng.integers(3))]
         parent = MUTATIONS[name](space, parent, rng)
     for found in (evolve(a_problem(budget, containing=small), SMALL, rng),):
-        assert contains(found.composition, small)
+        assert found.composition.contains(small)
 
 
 def test_the_search_beats_uniform_and_greedy():
@@ -102,7 +96,7 @@ def test_budgets_nest_quality_never_falls_and_controls_stand_beside(coded_folder
             size = searcher.accounting.size(found.composition)
             assert found.n_bytes == size <= answer.budget.n_bytes
     nested = [
-        contains(b.searched.composition, a.searched.composition) for a, b in pairwise(answers)
+        b.searched.composition.contains(a.searched.composition) for a, b in pairwise(answers)
     ]
     assert sum(nested) >= len(nested) - 1
     whole = answers[-1]
@@ -129,7 +123,7 @@ def test_containing_the_smaller_one_is_given_up_where_it_costs_too_much(coded_fo
     small, large = answer_budgets(searcher, [Budget(4_400), Budget(9_000)], SMALL, controls=())
     assert small.searched.composition.neighbours.any()
     assert large.searched.estimate > (1 + NESTING) * small.searched.estimate
-    assert not contains(large.searched.composition, small.searched.composition)
+    assert not large.searched.composition.contains(small.searched.composition)
 
 
 @pytest.mark.parametrize(("loss", "spends"), [(0.002, True), (0.05, False)])
@@ -150,7 +144,7 @@ def test_a_budget_is_spent_unless_that_seems_clearly_worse(coded_folder, loss, s
     small, large = answer_budgets(searcher, [Budget(4_400), Budget(9_000)], SMALL, controls=())
     assert large.searched.estimate >= small.searched.estimate
     assert (large.searched.n_bytes > 4_500) == spends
-    assert contains(large.searched.composition, small.searched.composition)
+    assert large.searched.composition.contains(small.searched.composition)
 
 
 def test_refining_and_reporting_measure_coded_compositions(coded_folder):

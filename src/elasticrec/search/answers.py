@@ -79,11 +79,13 @@ def _search(
 ) -> Found:
     """The best composition of a budget; one that contains the budget before where that is as good.
 
-    Its seconds are those of both searches.
+    Where what was found does not, a second search looks for one that does.
     """
     starts = [before.composition] if before is not None and config.starts else []
     found = evolve(problem, config, rng, starts=starts)
     if before is None or searcher.free:
+        return found
+    if found.composition.contains(before.composition) and _quality(found) >= _quality(before):
         return found
     budget = problem.candidates.budget
     around = searcher.problem(budget, problem.evaluate, containing=before.composition)

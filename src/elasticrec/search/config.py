@@ -14,8 +14,8 @@ CHANCE = 0.01
 
 More bits and more neighbours hardly ever hurt; that an estimate says so is mostly chance.
 """
-FLAT = 0.002
-"""The share of quality that is not worth treating some items better than others for."""
+FLAT, REST = 0.002, 0.1
+"""Where the last tenth of a budget adds a smaller share of quality, it goes to all items evenly."""
 
 
 @dataclass(frozen=True)

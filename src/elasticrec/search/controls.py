@@ -5,8 +5,8 @@ every group unspent (two fifths of a 5 MB budget in the paper's setting), so, to
 beating, it gives the rest to the groups in their order: one step each, the popular ones first.
 
 A climb does not end where the estimate no longer rises. Beyond that point one step seems as good as
-another, so what is left is spent evenly: always on the group with the fewest bytes per item. Rare
-items gain most by it, of which people take more next month than validation knows.
+another, so what is left, if it is much, is spent evenly: always on the group with the fewest bytes
+per item. Rare items gain most by it, of which people take more next month than validation knows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from elasticrec.search.config import CHANCE, FLAT, SearchConfig
+from elasticrec.search.config import CHANCE, FLAT, REST, SearchConfig
 from elasticrec.search.problem import Found, Problem, Record
 
 Control = Callable[[Problem, SearchConfig, np.random.Generator], Found]
@@ -84,13 +84,14 @@ def _climb(problem: Problem, method: str, *, measure: bool) -> Found:
         now = children[taken]
         qualities.append(float(values[taken]))
     best = max(qualities)
+    last = int(_numbers(qualities, best - CHANCE * abs(best))[-1])
     paid = int(_numbers(qualities, best - FLAT * abs(best))[0])
+    if space.n_bytes(record.candidates[paid]) > (1 - REST) * space.budget.n_bytes:
+        return record.found(method, last)
     spent = space.topped_evenly(record.candidates[paid])
-    if np.array_equal(spent, record.candidates[paid]):
-        return record.found(method, paid)
     value = float(quality(spent[None])[0])
     if value < best - CHANCE * abs(best):
-        return record.found(method, int(_numbers(qualities, best - CHANCE * abs(best))[-1]))
+        return record.found(method, last)
     number = record.add(spent, paid, "evenly", np.nan if measure else value)
     if measure:
         record.measured[number] = value

@@ -85,6 +85,11 @@ class Composition:
         """(G, N) bool: which blocks are kept at any depth."""
         return self.depths > 0
 
+    def contains(self, other: Composition) -> bool:
+        """Whether every group keeps at least what it keeps in the other one."""
+        deeper = self.depths >= other.depths
+        return bool(deeper.all() and (self.neighbours >= other.neighbours).all())
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Composition):
             return NotImplemented
