@@ -95,9 +95,7 @@ def test_budgets_nest_quality_never_falls_and_controls_stand_beside(coded_folder
         for found in (answer.searched, *answer.controls):
             size = searcher.accounting.size(found.composition)
             assert found.n_bytes == size <= answer.budget.n_bytes
-    nested = [
-        b.searched.composition.contains(a.searched.composition) for a, b in pairwise(answers)
-    ]
+    nested = [b.searched.composition.contains(a.searched.composition) for a, b in pairwise(answers)]
     assert sum(nested) >= len(nested) - 1
     whole = answers[-1]
     assert "everything is kept" in whole.controls[0].note
