@@ -21,7 +21,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from experiments import comparison, lines
+from experiments import comparison, lines, paired
 from experiments.provenance import ROOT
 from experiments.table2_session import Session, measure_all
 from experiments.tasks import Extent
@@ -111,6 +111,15 @@ def run_smoke(named: tuple[str, ...] = ()) -> str:
         table = comparison.tables(session.results)
     print(table)
     return table
+
+
+@app.command()
+def compare(
+    seeds: Annotated[int, typer.Option(help="Seeds that both must have, from 0.")] = 3,
+) -> None:
+    """Compare ours with each rival user by user, wherever that was not done; `run` does it too."""
+    made = paired.compare_all(KEPT / "users", lines.RESULTS, seeds)
+    print(f"{made} comparisons of {seeds} seeds")
 
 
 @app.command()
