@@ -17,7 +17,7 @@ from typing import Any
 import typer
 
 from experiments import figures, lines, paper
-from experiments.comparison import Measurements
+from experiments.comparison import SIZES, Measurements
 from experiments.figures import Curve
 from experiments.sizes_table import model_of
 from experiments.tasks import NEIGHBOURS_ALONE, OURS
@@ -61,27 +61,26 @@ def draw() -> None:
 
 def series(dataset: str, metric: str = "recall@50") -> dict[str, dict[float, float]]:
     """Each method's mean over seeds at each size; `full` is the float32 model at size 0."""
-    measured = Measurements(lines.RESULTS)
-    found = lines.read("sizes")
-    if dataset in measured.datasets:  # Table 2 is on every test user: no mix with a part of them
-        found = [line for line in found if not line["config"].get("test_users")]
-    out = _of_sizes(found, dataset, metric)
-    for row in measured.rows(dataset):
-        if row.dense:
-            out.pop(str(row), None)  # trained and tuned there, not cut from our table
-    for row in measured.rows(dataset):
-        if row.method == OURS and row != measured.ours(dataset):
-            continue
-        for each, where, mb in measured.cells:
-            value = measured.value(dataset, row, mb, metric)
-            if (each, where) == (dataset, row) and value is not None:
-                out[str(row)][mb] = value
+    found = [line for line in lines.read("sizes") if line["dataset"] == dataset]
+    out, measured = _of_sizes(found, metric), Measurements(lines.RESULTS)
+    tabled = {
+        row: {
+            float(mb): value for mb in SIZES if (value := measured.value(dataset, row, mb, metric))
+        }
+        for row in measured.rows(dataset)
+        if row.method != OURS or row == measured.ours(dataset)
+    }
+    least = min((mb for values in tabled.values() for mb in values), default=None)
+    if least is not None:  # where Table 2 begins, nothing else counts: it is on every test user
+        for label, points in out.items():
+            whole = label == "full" and not found[-1]["config"].get("test_users")
+            out[label] = {mb: value for mb, value in points.items() if whole or 0 < mb < least}
+    for row, values in tabled.items():
+        out[str(row)] |= values
     return {label: dict(points) for label, points in out.items() if points}
 
 
-def _of_sizes(
-    found: Iterable[dict[str, Any]], dataset: str, metric: str
-) -> defaultdict[str, dict[float, float]]:
+def _of_sizes(found: Iterable[dict[str, Any]], metric: str) -> defaultdict[str, dict[float, float]]:
     """The newest lines of `experiments.sizes`, for persons with a vector where a method has one.
 
     Neighbours alone use no vector; of the weights fitted for either kind of person they take the
@@ -89,8 +88,7 @@ def _of_sizes(
     """
     wanted = [
         line for line in found
-        if line["dataset"] == dataset and line["method"] not in LEFT_OUT
-        and line.get("ids") in (None, "none")
+        if line["method"] not in LEFT_OUT and line.get("ids") in (None, "none")
     ]  # fmt: skip
     newest = model_of(wanted[-1]) if wanted else ""
     values: defaultdict[tuple[str, float], dict[int, float]] = defaultdict(dict)

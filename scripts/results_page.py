@@ -40,7 +40,10 @@ whole. Yelp2018 stands in for the paper's Yelp2020, which is not to be had. Size
 megabytes; other data sets get as many bytes per item (Yelp2018 those of Yelp2020).
 """
 
-SHORT = """## In short
+SHORT = """Below 1 MB the picture's points are those of `experiments.sizes`, on Amazon-Book of
+10,000 test users.
+
+## In short
 """
 AIMS = """What ours was meant to reach, and where it did not:
 """

@@ -9,10 +9,9 @@ def places(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
 
 
-def _append(experiment, method, mb, value, *, config="a", users=0, **more):
+def _append(experiment, method, mb, value, *, config="a", **more):
     known = {"dataset": "gowalla", "split": "published", "person": "vector", "seed": 0}
     line = {"method": method, "nominal_mb": mb, "budget_mb": mb, "config": {"model": config}}
-    line["config"] |= {"test_users": users}
     numbers = {"seconds": 1.0, "metrics": {"recall@50": value}, "loss": "ours", "part": "test"}
     lines.append(experiment, {**known, **line, **numbers, **more})
 
@@ -23,17 +22,17 @@ def test_both_experiments_make_one_curve_and_old_settings_none(capsys):
     _append("sizes", "ours", 5, 0.2, person="vector+history", ids="none")
     _append("sizes", "ours", 5, 0.7, config="a", person="history", ids="none")
     _append("sizes", "truncation", 5, 0.05)
-    _append("sizes", "sparse-linear", 1, 0.12, person="vector+history")
-    _append("sizes", "sparse-linear", 1, 0.11, person="history")
+    _append("sizes", "sparse-linear", 0.5, 0.12, person="vector+history")
+    _append("sizes", "sparse-linear", 0.5, 0.11, person="history")
     _append("sizes", "mf", None, 0.29)
     _append("table2", "ours", 5, 0.21, person="vector+history")
     _append("table2", "lightrec", 5, 0.15)
-    _append("sizes", "faiss-pq", 3, 0.07)
+    _append("sizes", "faiss-pq", 10, 0.07)
     _append("table2", "faiss-pq", 5, 0.14)
     found = quality_by_size.series("gowalla")
     assert found == {
         "ours": {0.5: 0.1, 5.0: 0.21},
-        "sparse-linear": {1.0: 0.12},
+        "sparse-linear": {0.5: 0.12},
         "full": {0.0: 0.29},
         "lightrec": {5.0: 0.15},
         "faiss-pq": {5.0: 0.14},
@@ -43,12 +42,13 @@ def test_both_experiments_make_one_curve_and_old_settings_none(capsys):
     assert "gowalla" in capsys.readouterr().out
 
 
-def test_some_users_are_not_mixed_with_all_of_table_2():
-    _append("sizes", "ours", 0.5, 0.3, person="vector+history", ids="none")
-    _append("sizes", "ours", 0.5, 0.4, users=100, person="vector+history", ids="none")
-    assert quality_by_size.series("gowalla") == {"ours": {0.5: 0.4}}
-    _append("table2", "ours", 5, 0.21, person="vector+history")
-    assert quality_by_size.series("gowalla") == {"ours": {0.5: 0.3, 5.0: 0.21}}
+def test_where_table_2_begins_nothing_else_counts():
+    for mb, value in ((0.5, 0.3), (3, 0.9)):
+        _append("sizes", "ours", mb, value, person="vector+history", ids="none")
+    assert quality_by_size.series("gowalla") == {"ours": {0.5: 0.3, 3.0: 0.9}}
+    _append("table2", "pmf-int8", 1, 0.2)
+    _append("table2", "ours", 5, 0.5, person="vector+history")
+    assert quality_by_size.series("gowalla")["ours"] == {0.5: 0.3, 5.0: 0.5}
 
 
 def test_nothing_is_drawn_without_lines(capsys):
