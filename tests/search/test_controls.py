@@ -3,6 +3,7 @@ import pytest
 
 from elasticrec.search.config import SearchConfig
 from elasticrec.search.controls import CONTROLS, best_of_random, greedy, greedy_measured, uniform
+from elasticrec.search.free_blocks import FreeBlocks
 from elasticrec.search.menu_rows import MenuRows
 from elasticrec.search.problem import Problem
 from elasticrec.space.budget import Budget, PaperAccounting
@@ -150,3 +151,13 @@ def test_a_step_beyond_a_more_popular_group_takes_it_along():
     children, prices = space.steps(np.array([1, 0, 0]))
     assert sorted(children.tolist()) == [[1, 1, 0], [1, 1, 1], [2, 0, 0]]
     assert sorted(prices.tolist()) == [320, 320, 640]
+
+
+@pytest.mark.parametrize("printed", [True, False])
+def test_free_blocks_are_spent_evenly_but_not_as_printed(printed):
+    accounting = PaperAccounting(np.array([10, 10, 10]), 4, 8)
+    space = FreeBlocks(np.arange(4), accounting, Budget(128 + 320 * 9), printed=printed)
+    problem = Problem(space, lambda d, n: np.minimum((d[:, 0] > 0).sum(axis=1), 2).astype(float))
+    kept = greedy(problem, SearchConfig(), rng()).composition.kept.sum(axis=1)
+    assert kept.sum() == 9
+    assert (kept.tolist() == [3, 3, 3]) != printed

@@ -86,7 +86,8 @@ def _climb(problem: Problem, method: str, *, measure: bool) -> Found:
     best = max(qualities)
     last = int(_numbers(qualities, best - CHANCE * abs(best))[-1])
     paid = int(_numbers(qualities, best - FLAT * abs(best))[0])
-    if space.n_bytes(record.candidates[paid]) > (1 - REST) * space.budget.n_bytes:
+    much = space.n_bytes(record.candidates[paid]) <= (1 - REST) * space.budget.n_bytes
+    if not (space.topped and much):
         return record.found(method, last)
     spent = space.topped_evenly(record.candidates[paid])
     value = float(quality(spent[None])[0])

@@ -105,11 +105,10 @@ class FreeBlocks(Candidates):
         return self._widened(candidate, rows)
 
     def topped_evenly(self, candidate: np.ndarray) -> np.ndarray:
-        """The next blocks of the order to the group with the fewest; nothing, as printed."""
+        """The next blocks of the order to the group with the fewest."""
         rows = self.rows(candidate)
-        if self.topped:
-            left = self.allowance - int(self.ladder.cost(rows).sum())
-            self.ladder.top_up_evenly(rows, left, self.accounting.group_sizes)
+        left = self.allowance - int(self.ladder.cost(rows).sum())
+        self.ladder.top_up_evenly(rows, left, self.accounting.group_sizes)
         return self._widened(candidate, rows)
 
     def _widened(self, candidate: np.ndarray, rows: np.ndarray) -> np.ndarray:
