@@ -183,7 +183,7 @@ def summary(found: Measurements) -> str:
         dense, alone = ({x.mb: x for x in found.leads(dataset, dense=d)} for d in (True, False))
         for mb in sorted({*dense, *alone}):
             words = [
-                f"{lead.better:+.1%} over {lead.rival} ({word})"
+                f"{lead.better:+.1%} against {lead.rival} ({word})"
                 for lead, word in ((dense.get(mb), "dense"), (alone.get(mb), "neighbours alone"))
                 if lead is not None
             ]

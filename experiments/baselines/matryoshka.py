@@ -2,7 +2,7 @@
 
 One table is trained so that its first 8, 16, … numbers rank by themselves: the loss is the mean of
 the losses of all prefixes, each on its own cosines. A budget is served the longest prefix that fits
-in bytes (as float32 it was far behind PMF in bytes). Its paper's loss is a softmax, as ours is.
+in bytes, as PMF and LightGCN may be. Its paper's loss is a softmax, as ours is.
 Left open: the weights of the prefixes (equal ones, as in the paper), and what to do between two
 trained prefixes (the longer one is cut).
 """

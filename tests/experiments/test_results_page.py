@@ -43,8 +43,8 @@ def test_leads_and_losses_are_told_with_numbers(results):
             _append(results, method, mb, value)
     found = Measurements(results)
     told = claims.summary(found)
-    assert "5 MB: ours 0.1200 Recall@50, +50.0% over lightrec (dense)" in told
-    assert "+20.0% over itemcf (neighbours alone)" in told
+    assert "5 MB: ours 0.1200 Recall@50, +50.0% against lightrec (dense)" in told
+    assert "+20.0% against itemcf (neighbours alone)" in told
     lost = claims.lost(found).splitlines()
     assert lost[0] == "- amazon-book, recall@50, 10 MB: ours 0.1200, itemcf 0.1500"
     assert len(lost) == 4  # once for each metric

@@ -163,3 +163,16 @@ def test_a_kept_table_serves_ours_only_if_it_was_trained_with_these_settings(ses
     other = replace(task, settings=task.settings | {"temperature": 0.3})
     with pytest.raises(InputError, match="other settings"):
         methods._kept(other, split, plan_of(other).seeded(task.seed))
+
+
+def test_users_are_compared_by_a_command_of_its_own(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    monkeypatch.setattr(lines, "RESULTS", tmp_path)
+    monkeypatch.setattr(table2, "KEPT", tmp_path)
+    for method, value in (("ours", 0.3), ("pmf", 0.2)):
+        line = _append(tmp_path, method, 5, 0, value)
+        paired.keep(tmp_path / "users", line, np.array([value, value + 0.1, value]))
+    for seeds, made in ((3, 0), (1, 1), (1, 0)):
+        done = CliRunner().invoke(table2.app, ["compare", "--seeds", str(seeds)])
+        assert done.output == f"{made} comparisons of {seeds} seeds\n"

@@ -55,9 +55,9 @@ def spectral_tables(
 
 
 def _orthogonal(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Q and R of a tall matrix; from the CPU where a GPU's are not finite, as happens now and then.
+    """Q and R of a tall matrix; from the CPU where a GPU's are not finite.
 
-    Several processes at once on one GPU get such factors of finite matrices, once in a hundred.
+    That happens now and then to finite matrices where several processes share one GPU.
     """
     Q, R = torch.linalg.qr(x)
     if not (Q.isfinite().all() and R.isfinite().all()):
