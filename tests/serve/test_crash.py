@@ -56,6 +56,14 @@ def test_told_to_end_it_finishes_downloads(larger, tmp_path):
     assert "Traceback" not in (tmp_path / "log").read_text()
 
 
+def until(holds, seconds=60):
+    """Wait for something that another process does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 def searches(server):
     """How many searches all processes together say they made."""
     page = ask(server.port, "/metrics")[2].decode()
@@ -66,6 +74,8 @@ def searches(server):
 def test_several_processes_share_one_shelf(larger, tmp_path):
     options = ("--workers", "2", "--no-plan-ahead")
     with Server(larger, tmp_path / "shelf", tmp_path / "log", *options) as server:
+        both = tmp_path / "shelf" / "workers"
+        until(lambda: len(list(both.glob("*.json"))) == 2)  # one alone says that it is ready
         budgets = [400_000 + 50_000 * n for n in range(6)] * 4
         places = {}
 
@@ -81,9 +91,5 @@ def test_several_processes_share_one_shelf(larger, tmp_path):
         for thread in threads:
             thread.join()
         assert sum(map(len, places.values())) == len(budgets)
-        end = time.monotonic() + 20
-        while searches(server) != len(places):  # each process tells its numbers now and then
-            assert time.monotonic() < end
-            time.sleep(0.1)
-        assert len(list((tmp_path / "shelf" / "workers").glob("*.json"))) == 2
+        until(lambda: searches(server) == len(places))  # each tells its numbers now and then
         assert server.stop() in (0, -signal.SIGTERM)
