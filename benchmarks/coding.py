@@ -18,10 +18,8 @@ import numpy as np
 from benchmarks.lines import append, comparison
 from elasticrec.blocks.table import BlockTable
 from elasticrec.coding.planes import encode
-from elasticrec.coding.rotation import energy_rotation, rotated
-from elasticrec.space.energy import block_energy
 from elasticrec.space.groups import even_sizes
-from elasticrec.space.menu import default_menu
+from elasticrec.storing import menu_of
 
 ITEMS, USERS, GROUPS = 91_599, 5_000, 20
 LIMIT = 30.0
@@ -58,8 +56,7 @@ def main() -> int:
     for dimensions in map(int, parser.parse_args().dimensions.split(",")):
         table = made_table(dimensions, np.random.default_rng(0))
         started = time.perf_counter()
-        menu = default_menu(block_energy(rotated(table, energy_rotation(table))))
-        codes = encode(table, bounds, menu.depths, rng=np.random.default_rng(0))
+        codes = encode(table, bounds, menu_of(table).depths, rng=np.random.default_rng(0))
         taken, rival = time.perf_counter() - started, by_faiss(table)
         config = {
             "items": ITEMS, "dimensions": dimensions, "rows": len(codes.rows), "limit": LIMIT,

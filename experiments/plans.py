@@ -96,11 +96,10 @@ def rule(dataset: str, score: str, changes: dict[str, Any], n_samples: int | Non
 
 def limited_menu(table: BlockTable, rows: Rows) -> Menu:
     """The rows that ours may keep of a table's items."""
-    from elasticrec.coding.rotation import energy_rotation, rotated
-    from elasticrec.space.energy import block_energy
-    from elasticrec.space.menu import NEIGHBOURS, default_menu
+    from elasticrec.space.menu import NEIGHBOURS
+    from elasticrec.storing import menu_of
 
-    menu = default_menu(block_energy(rotated(table, energy_rotation(table))))
+    menu = menu_of(table)
     if rows == "dense":
         return Menu(menu.depths[menu.neighbours == 0], menu.neighbours[menu.neighbours == 0])
     if rows == "all":

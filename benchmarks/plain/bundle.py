@@ -12,7 +12,7 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
     """A bundle that fills a budget with random bytes, and a person's vector for it.
 
     With `columns` it keeps codes alone, else 8 neighbours too, or as many as fit of 4, 2 and 1.
-    Groups differ a little.
+    Groups differ a little. Each block has a list of words of its own.
     """
     from elasticrec.bundle.material import Material
     from elasticrec.bundle.person import vector_bytes
@@ -25,7 +25,7 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
     rng = np.random.default_rng(seed)
     N, V, G = N_BLOCKS, n_items, N_GROUPS
     slot = V * ((V - 1).bit_length() / 8 + 0.5)  # bytes of one neighbour for all items
-    rest = megabytes * 1e6 - 3000 - 16 * (G + 1) * N
+    rest = megabytes * 1e6 - 3000 - 16 * (G + 1) * N - 2056 * N  # words and their scales too
     K = 0 if columns else next(count for count in (8, 4, 2, 1, 0) if count * slot <= rest)
     fits = (rest - K * slot) / V - 1  # byte columns
     depths = np.zeros((G, N), dtype=np.uint8)
@@ -40,8 +40,9 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
         planes=rng.integers(0, 256, (N, 8, V), dtype=np.uint8),
         means=rng.normal(0, 0.1, (G, 8 * N)).astype(np.float16),
         person=rng.normal(0, 0.1, 8 * N).astype(np.float16),
-        spreads=np.linspace(1, 0.2, N, dtype=np.float32),
+        scales=np.linspace((1 / 64, 1), (0.2 / 64, 0.2), N, dtype=np.float32),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
+        words=rng.integers(-128, 128, (N, 256, 8), dtype=np.int8),
         rotation=np.eye(8 * N, dtype=np.float32),
         bounds=bounds,
         rows=kept,

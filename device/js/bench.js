@@ -15,7 +15,7 @@ import { draw, generator, write } from './testing/sample-bundle.js';
 
 const WARM_UP = 20;
 
-/** A made-up bundle of about so many megabytes: 4 neighbours, and as many planes as fit. */
+/** A made-up bundle of about so many megabytes: 4 neighbours, as many planes as fit, words. */
 function sample(megabytes) {
   const V = 91_599,
     N = 32,
@@ -27,6 +27,7 @@ function sample(megabytes) {
   return write(
     draw(1, {
       N,
+      K: N,
       sizes,
       depths: sizes.map(() => depths),
       neighbours: sizes.map(() => 4),

@@ -26,9 +26,10 @@
 export class BundleError extends Error { name = 'BundleError'; }
 
 const MAGIC = '89454c4153544943', VECTOR = '89454c564543544f', PATCH = '89454c5041544348';
-const KINDS = ' SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN'.split(' ');
+const KINDS = ' SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN WORDS'.split(' ');
 const PREFIX = 64, ENTRY = 32, LARGEST = 1e6, STRETCH = 2048;
 const UPPER = new Uint8Array(Uint16Array.of(1).buffer)[0]; // the half of a u64 that weighs more
+const SIGNS = Int8Array.from({ length: 2048 }, (_, i) => ((i >> 3 >> (i & 7)) & 1 ? 1 : -1)); // (5)
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // a mark is text too
 const word = new Uint32Array(1), float = new Float32Array(word.buffer), { fround } = Math;
 
@@ -79,7 +80,7 @@ function halves(bytes, what) {
 function checkStart(bytes, least, magic, what) {
   within(bytes.length, least, 2 ** 40, `length of the ${what}`);
   same(hex(bytes.subarray(0, 8)), magic, `first bytes of the ${what}`);
-  same(bytes[8] | (bytes[9] << 8), 1, `version of the ${what}`);
+  same(bytes[8] | (bytes[9] << 8), magic === MAGIC ? 2 : 1, `version of the ${what}`);
 }
 
 const CRC = Uint32Array.from({ length: 256 }, (_, i) => {
@@ -105,17 +106,16 @@ async function checkSha256(bytes, expected, what) {
 /** The sections by kind (1). @param {View} bytes */
 function readSections(bytes) {
   checkStart(bytes, PREFIX, MAGIC, 'bundle');
-  const view = viewOf(bytes), count = within(view.getUint32(12, true), 6, 10, 'sections');
+  const view = viewOf(bytes), count = within(view.getUint32(12, true), 6, 11, 'sections');
   const end = within(PREFIX + ENTRY * count, PREFIX, bytes.length, 'end of the section table');
   same(crc32(bytes.slice(0, end).fill(0, 24, 28)), view.getUint32(24, true), 'prefix checksum');
   same(u64(view, 16), bytes.length, 'length of the file, as it says');
   checkZero(bytes, 10, 12);
   checkZero(bytes, 28, 32);
-  /** @type {Sections} */
-  const sections = {};
+  const sections = /** @type {Sections} */ ({});
   let last = 0, stop = end;
   for (let entry = PREFIX; entry < end; entry += ENTRY) {
-    const kind = within(view.getUint32(entry, true), last + 1, 10, 'kind of a section');
+    const kind = within(view.getUint32(entry, true), last + 1, 11, 'kind of a section');
     const at = u64(view, entry + 8), length = u64(view, entry + 16), name = KINDS[kind];
     same(at, Math.ceil(stop / 64) * 64, `offset of ${name}`);
     within(at + length, at, bytes.length, `end of ${name}`);
@@ -211,8 +211,8 @@ function addFour(sums, codes, a, size, last, A, B, C, D) {
 
 /** An open bundle; made by `openBundle` or `readBundle`. */
 export class Bundle {
-  #V; #N; #D; #kind; #scaled; #about; #sigma; #steps; #gains; #votes; #means;
-  #bits; #groups; #codes; #slots; #map; #ids; #idView;
+  #V; #N; #D; #kind; #scaled; #about; #scales; #steps; #gains; #votes; #means;
+  #words; #bits; #groups; #codes; #slots; #map; #ids; #idView;
   #order = /** @type {Uint32Array | undefined} */ (undefined); // item numbers by rising key
   #withdrawn = /** @type {number[]} */ ([]); #T = /** @type {Float32Array[]} */ ([]); // tables
 
@@ -225,36 +225,35 @@ export class Bundle {
     const N = this.#N = within(view.getUint16(6, true), 1, 256, 'blocks per item');
     const D = this.#D = 8 * N, kind = this.#kind = within(shape[9], 0, 3, 'id kind');
     this.#scaled = within(shape[11], 0, 1, 'vote scale');
+    const K = within(view.getUint16(12, true), 0, N, 'lists of words');
     same(shape[8], 8, 'numbers per block');
-    checkZero(shape, 12, 16);
+    checkZero(shape, 14, 16);
     checkZero(shape, 56, 64);
-    const decode = viewOf(need(sections, 'DECODE', 4 * N + 1232));
-    const floats = Float32Array.from({ length: N + 308 }, (_, i) => within(
-      decode.getFloat32(4 * i, true), i >= N && i < N + 36 ? -LARGEST : 0, LARGEST, 'DECODE'));
-    this.#sigma = floats.subarray(0, N);
-    this.#steps = floats.subarray(N, N + 36);
-    this.#gains = floats.subarray(N + 36, N + 292);
-    this.#votes = floats.subarray(N + 292);
+    const decode = viewOf(need(sections, 'DECODE', 8 * N + 1232)), E = 2 * N;
+    const floats = Float32Array.from({ length: E + 308 }, (_, i) => within(
+      decode.getFloat32(4 * i, true), i >= E && i < E + 36 ? -LARGEST : 0, LARGEST, 'DECODE'));
+    this.#scales = floats.subarray(0, E), this.#steps = floats.subarray(E, E + 36);
+    this.#gains = floats.subarray(E + 36, E + 292), this.#votes = floats.subarray(E + 292);
     same(this.#votes[0], 0, 'vote of weight 0');
+    const { buffer, byteOffset } = need(sections, 'WORDS', 2048 * K || undefined);
+    this.#words = Array.from({ length: N }, (_, n) => ( // of first planes, by block
+      K ? new Int8Array(buffer, byteOffset + 2048 * Math.min(n, K - 1), 2048) : SIGNS));
     this.#means = halves(need(sections, 'MEANS', 2 * (G + 1) * D), 'MEANS');
     this.#map = sections.MAP && halves(need(sections, 'MAP', 2 * D * D), 'MAP');
     this.#bits = Math.max(1, 32 - Math.clz32(V - 1)); // of an item number
     const read = readGroups(need(sections, 'GROUPS', G * (16 + N)), G, V, this.#bits);
-    this.#groups = read.groups;
     this.#codes = need(sections, 'CODES', read.codesLength);
     this.#slots = need(sections, 'NEIGHBOURS', read.slotsLength || undefined);
-    for (const group of this.#groups) this.#checkSlots(group);
+    for (const group of this.#groups = read.groups) this.#checkSlots(group);
     const outLength = sections.WITHDRAWN && Math.max(4, sections.WITHDRAWN.length & ~3);
     const out = viewOf(need(sections, 'WITHDRAWN', outLength));
-    for (let at = 0, last = -1; at < out.byteLength; at += 4) {
-      last = within(out.getUint32(at, true), last + 1, V - 1, 'withdrawn item');
-      this.#withdrawn.push(last);
-    }
+    for (let at = 0, last = -1; at < out.byteLength; at += 4) this.#withdrawn.push(
+      last = within(out.getUint32(at, true), last + 1, V - 1, 'withdrawn item'));
     this.#ids = need(sections, 'IDS', kind < 3 ? 4 * kind * V || undefined : sections.IDS?.length);
     this.#idView = viewOf(this.#ids);
     if (kind === 3) this.#checkTexts();
     this.#about = {
-      version: 1, bytes: bytes.length, modelId: hex(bytes.subarray(32, 64)), items: V,
+      version: 2, bytes: bytes.length, modelId: hex(bytes.subarray(32, 64)), items: V, wordLists: K,
       dimensions: D, trained: within(u64(view, 16), 0, 253402300799, 'date of the training'),
       catalogue: catalogue.some((byte) => byte) ? hex(catalogue) : null,
       person: ['history', 'vector+history'][within(shape[10], 0, 1, 'person')],
@@ -408,10 +407,10 @@ export class Bundle {
       for (let j = 0; b && j < 8; j++) {
         let sum = 0;
         for (let p = 0; p < b; p++) {
-          const a = this.#steps[(b * (b - 1)) / 2 + p];
-          sum += (this.#codes[at + p * size] >> j) & 1 ? a : -a;
+          const a = this.#steps[(b * (b - 1)) / 2 + p], W = p ? SIGNS : this.#words[n];
+          sum += a * this.#scales[2 * n + Math.min(p, 1)] * W[8 * this.#codes[at + p * size] + j];
         }
-        x[8 * n + j] += sum * this.#sigma[n] * gain;
+        x[8 * n + j] += sum * gain;
       }
       at += b * size;
     });
@@ -454,13 +453,14 @@ export class Bundle {
         const step = (b * (b - 1)) / 2 + p, T = this.#T[step * N + n] ??= new Float32Array(256);
         tables.push(T);
         if (made.has(T)) continue;
-        const s = fround(this.#steps[step] * this.#sigma[n]);
-        T[0] = 0;
+        made.add(T.fill(0));
+        const s = fround(this.#steps[step] * this.#scales[2 * n + Math.min(p, 1)]);
+        const W = p ? SIGNS : this.#words[n];
         for (let j = 0; j < 8; j++) {
           const w = fround(u[8 * n + j] * s), half = 1 << j;
-          for (let v = 0; v < half; v++) T[v + half] = T[v] + w, T[v] -= w;
+          if (W === SIGNS) for (let v = 0; v < half; v++) T[v + half] = T[v] + w, T[v] -= w;
+          else for (let v = 0; v < 256; v++) T[v] += fround(W[8 * v + j] * w);
         }
-        made.add(T);
       }
     }
     while (tables.length % 4) tables.push(this.#T[36 * N] ??= new Float32Array(256));

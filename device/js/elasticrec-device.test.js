@@ -28,7 +28,8 @@ const byHand = () =>
     map: undefined,
     withdrawn: [],
     means: [new Uint16Array(8), Uint16Array.from({ length: 8 }, () => 0x3c00)],
-    sigma: Float32Array.of(0.5),
+    scales: Float32Array.of(0.5, 9),
+    K: 0,
     steps: new Float32Array(36).fill(1),
     gains: Float32Array.from({ length: 256 }, (_, i) => i),
     votes: Float32Array.from({ length: 16 }, (_, i) => i),
@@ -107,8 +108,33 @@ describe('a bundle ranked by hand', () => {
     refused(() => bundle.similar(3), /item 3/);
   });
 
+  test('words stand for more than signs', () => {
+    // u is all ones: each item scores gain * 0.5 * the sum of its word's numbers
+    const words = [new Int8Array(2048)];
+    words[0].set([127, -128, 1, 2, 3, 4, 5, 6], 8 * 0b11111111);
+    words[0].set([0, 0, 0, 0, 0, 0, 0, -7], 8 * 0b00001111);
+    const worded = readBundle(write({ ...spec, K: 1, words }));
+    assert.deepEqual(
+      worded.recommend().items.map(({ id, score }) => [id, score]),
+      [
+        [0, 10],
+        [2, 0],
+        [1, -7],
+      ],
+    );
+    // item 1 is (0 ... 0, -7), so u = (0 ... 0, -1); it has no vote
+    assert.deepEqual(
+      worded.recommend({ history: [1] }).items.map(({ id, score }) => [id, score]),
+      [
+        [2, 0],
+        [0, -3],
+      ],
+    );
+  });
+
   test('the file tells about itself', () => {
     const about = bundle.info();
+    assert.deepEqual([about.version, about.wordLists], [2, 0]);
     assert.equal(about.items, 3);
     assert.equal(about.dimensions, 8);
     assert.equal(about.modelId, Buffer.from(spec.modelId).toString('hex'));

@@ -5,9 +5,8 @@
             print(item.id, item.score)
 
 or `python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`, without a program.
-The file is memory-mapped and its codes stay packed: what is small on disk stays small in memory.
-A question changes nothing in an open bundle, so several threads may ask at the same time.
-Numbers in brackets name the sections of the format page, `docs/bundle-format.md`.
+The file is mapped and stays packed: what is small on disk stays small in memory. Several threads
+may ask at the same time. Numbers in brackets name the sections of `docs/bundle-format.md`.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Source: TypeAlias = str | os.PathLike[str] | bytes  # the path of a file, or its bytes
 Id: TypeAlias = int | str
 
-NAMES = "SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN".split()  # noqa: SIM905
+NAMES = "SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN WORDS"  # by kind
 GROUP = np.dtype([("size", "<u4"), ("count", "u1"), ("zero", "u1", 3), ("weights", "<f4", 2)])
-LONGEST = 1 << 40  # bytes of a file
 STRETCH = 16_384  # items scored, or numbers checked, at a time: they stay in the processor's cache
 LOOKUPS = 65_536  # bytes turned into indices at a time: several columns of a small group
-LOW, ALL = (1 << 26) - 1, (1 << 64) - 1  # the bits of an item number, and of a key
+LATER = np.array([int(p > 0) for b in range(1, 9) for p in range(b)])  # 0: a first plane's step
+LONGEST, LOW, ALL = 1 << 40, (1 << 26) - 1, (1 << 64) - 1  # bytes of a file; bits of an item, a key
 
 
 class BundleError(ValueError):
@@ -93,19 +92,18 @@ def _read_sections(data: Array) -> tuple[str, dict[str, Array]]:
     head = struct.unpack("<8sHHIQII32s", data[:64].tobytes())
     magic, version, zero, S, length, crc, zero_2, model_id = head
     _equal("magic and reserved bytes", (magic, zero, zero_2), (b"\x89ELASTIC", 0, 0))
-    _check(version == 1, "version of the format", version, "1, the one this runtime reads")
-    _within("number of sections", S, 6, 10)
+    _check(version == 2, "version of the format", version, "2, the one this runtime reads")
+    _within("number of sections", S, 6, 11)
     _check(length == len(data), "length of the file", len(data), f"{length}, as it says")
     end = 64 + 32 * S
     _within("length of the file", length, end, LONGEST)
     prefix = data[:end].tobytes()
     _equal("checksum of the head", zlib.crc32(prefix[28:], zlib.crc32(prefix[:24] + bytes(4))), crc)
-    sections: dict[str, Array] = {}
-    before = 0
+    before, sections = 0, dict[str, Array]()
     for kind, crc, offset, size, zero in struct.iter_unpack("<IIQQQ", prefix[64:]):
         start = -(-end // 64) * 64
-        _within("kind of a section", kind, before + 1, 10)
-        name = NAMES[kind - 1]
+        _within("kind of a section", kind, before + 1, 11)
+        name = NAMES.split()[kind - 1]
         _equal(f"offset and reserved bytes of {name}", (offset, zero), (start, 0))
         _within(f"length of {name}", size, 0, length - start)
         _within(f"padding before {name}", data[end:start], 0, 0)
@@ -190,21 +188,20 @@ class _File:
         self.model_id, self.sections = _read_sections(data)
         self._read_shape(self._part("SHAPE", 64))
         self._read_groups(self._part("GROUPS", self.G * (16 + self.N)))
-        V, N, D, has = self.V, self.N, self.D, self.sections
-        meta = self._part("META", 512).tobytes()
+        V, N, D, has, meta = self.V, self.N, self.D, self.sections, self._part("META", 512)
         try:
-            self.meta = json.loads(meta.decode(), parse_constant=int)  # int refuses NaN
+            self.meta = json.loads(meta.tobytes().decode(), parse_constant=int)  # int refuses NaN
         except (ValueError, RecursionError) as error:
             raise BundleError(f"META: found {error}, expected JSON") from error
         _check(isinstance(self.meta, dict), "META", self.meta, "an object")
         self.means = self._part("MEANS", (self.G + 1) * D * 2).view("<f2").reshape(-1, D)
         _within("a number of MEANS", self.means, -1e6, 1e6)
-        decode = self._part("DECODE", 4 * N + 1232).view("<f4")
-        self.spreads, self.steps, self.gains, self.votes = np.split(decode, (N, N + 36, N + 292))
+        decode = self._part("DECODE", 8 * N + 1232).view("<f4")
+        self.scales, self.steps, self.gains, self.votes = np.split(decode, (-308, -272, -16))
         _within("a step", self.steps, -1e6, 1e6)
-        _within("a spread", self.spreads, 0, 1e6)
-        _within("a gain or vote", decode[N + 36 :], 0, 1e6)
+        _within("a scale, gain or vote", np.delete(decode, np.s_[-308:-272]), 0, 1e6)
         _equal("first of the votes", self.votes[0], 0)
+        self.words = self._part("WORDS", 2048 * self.K).view(np.int8).reshape(-1, 256, 8)
         self.codes = self._part("CODES", int(self.codes_at[-1]))
         self.slots = self._part("NEIGHBOURS", int(self.slots_at[-1]))
         self._check_neighbours()
@@ -225,26 +222,26 @@ class _File:
 
     def _read_shape(self, raw: Array) -> None:
         """Counts and kinds [2]."""
-        fields = struct.unpack("<IHHBBBBIQ32sQ", raw.tobytes())
-        V, G, N, width, id_kind, person, scale, zero, trained, catalogue, zero_2 = fields
+        fields = struct.unpack("<IHHBBBBHHQ32sQ", raw.tobytes())
+        V, G, N, width, id_kind, person, scale, K, zero, trained, catalogue, zero_2 = fields
         _within("number of items", V, 1, min(1 << 26, 8 * self.length))
         _within("number of groups", G, 1, min(V, 4096))
         _within("blocks per item", N, 1, 256)
+        _within("lists of words", K, 0, N)
         _within("id kind", id_kind, 0, 3)
         _within("kind of person and vote scale", (person, scale), 0, 1)
         _equal("numbers per block, reserved bytes", (width, zero, zero_2), (8, 0, 0))
         _within("date of the training", trained, 0, 253402300799)
         self.V, self.G, self.N, self.D, self.id_kind, self.person = V, G, N, 8 * N, id_kind, person
-        self.scaled, self.trained = scale == 1, trained
+        self.K, self.scaled, self.trained = K, scale == 1, trained
         self.hash = catalogue.hex() if any(catalogue) else None
         self.full, self.rest = divmod(max(1, (V - 1).bit_length()), 8)
 
     def _read_groups(self, raw: Array) -> None:
         """Sizes, depths, neighbours and vote weights of the groups [4]; where their bytes lie."""
         entries = raw[: 16 * self.G].view(GROUP)
-        self.depths = raw[16 * self.G :].reshape(-1, self.N)
+        self.depths, self.weights = raw[16 * self.G :].reshape(-1, self.N), entries["weights"]
         self.sizes, self.counts = (entries[name].astype(np.int64) for name in ("size", "count"))
-        self.weights = entries["weights"]
         _within("size of a group", self.sizes, 1, self.V)
         _equal("sum of the sizes", self.sizes.sum(), self.V)
         _within("neighbours per item", self.counts, 0, 16)
@@ -300,10 +297,12 @@ class _File:
         if self.columns[g]:
             column = self.matrix(g)[:, number - self.starts[g]]
             block, step = np.divmod(_kinds(self.depths[g].tobytes()), 36)
-            signs = np.unpackbits(column[1:, None], axis=1, bitorder="little") * 2.0 - 1
-            sums = np.zeros((self.N, 8))
-            np.add.at(sums, block, signs * self.steps[step, None])  # plane after plane
-            x += sums * self.spreads[:, None] * np.float64(self.gains[column[0]])
+            scales = self.steps[step].astype(np.float64) * self.scales[2 * block + LATER[step]]
+            W = np.unpackbits(column[1:, None], axis=1, bitorder="little") * 2.0 - 1
+            at = np.flatnonzero(LATER[step] < min(1, self.K))  # columns of words
+            W[at] = self.words[np.minimum(block[at], self.K - 1), column[1 + at]]
+            np.add.at(sums := np.zeros((self.N, 8)), block, scales[:, None] * W)  # in order of p
+            x += sums * np.float64(self.gains[column[0]])
         return _unit(x.ravel())
 
     def taste(self, history: Array) -> Array:
@@ -312,8 +311,7 @@ class _File:
             return np.asarray(self.means[-1], dtype=np.float32)
         u = _unit(sum(map(self.unit, history), np.zeros(self.D)))  # `sum` adds in order
         if len(self.map):
-            rows = (s * row.astype(np.float64) for s, row in zip(u, self.map, strict=True))
-            u = sum(rows, np.zeros(self.D))
+            u = sum((u[j] * row.astype(float) for j, row in enumerate(self.map)), np.zeros(self.D))
         return u.astype(np.float32)
 
     def server_vector(self, source: Source) -> Array:
@@ -339,8 +337,7 @@ class _Scorer:
 
     def __init__(self, file: _File, vector: Array, history: Array, by_history: bool) -> None:
         self.file, self.vector, self.history = file, vector, history
-        u = vector.astype(np.float64)
-        offsets = [np.add.accumulate(row.astype(np.float64) * u)[-1] for row in file.means[:-1]]
+        offsets = [np.add.accumulate(row * vector.astype(float))[-1] for row in file.means[:-1]]
         self.offsets = np.array(offsets).astype(np.float32) + np.float32(0)
         root = np.sqrt(np.full(file.G, max(1, len(history)) if file.scaled else 1.0))
         self.weights = (file.weights[:, int(by_history)] / root).astype(np.float32)
@@ -353,12 +350,16 @@ class _Scorer:
     def _make_look_ups(self, kinds: Array) -> list[Any]:
         """What each byte adds to a score in a column of each kind: `take` of its table of 256."""
         blocks, steps = np.divmod(kinds, 36)
-        scales = self.file.steps[steps] * self.file.spreads[blocks]
+        scales = self.file.steps[steps] * self.file.scales[2 * blocks + LATER[steps]]
         w = self.vector.reshape(-1, 8)[blocks] * scales[:, None]
         tables = np.zeros((len(w), 256), dtype=np.float32)
         for j in range(8):
             np.add(tables[:, : 1 << j], w[:, j, None], out=tables[:, 1 << j : 2 << j])
             tables[:, : 1 << j] -= w[:, j, None]
+        columns = np.flatnonzero(LATER[steps] < min(1, self.file.K))  # those of words
+        for at in np.split(columns, range(32, len(columns), 32)):  # all at once would be large
+            W = self.file.words.take(blocks[at], axis=0, mode="clip")
+            tables[at] = sum(W[:, :, j] * w[at, j, None] for j in range(8))  # `sum` adds in order
         return [table.take for table in tables]
 
     def stretches(self) -> Iterator[tuple[int, Array]]:
@@ -472,11 +473,10 @@ class Bundle(_File, AbstractContextManager["Bundle"]):
     ) -> Recommendations:
         """The k best items for a person, best first; fewer where there are fewer.
 
-        `history` holds ids of what the person had: unknown ones are skipped and counted, each item
-        counts once. `user` is the person's vector from the server, the path or the bytes of its
-        file. Without either, what suits most people comes first. Not listed are items of `exclude`,
-        items outside `only` (where given) and, unless `repeat`, items of the history. `why` names
-        the history item that speaks most for each.
+        `history` holds ids of what the person had, of which unknown ones are skipped and counted.
+        `user` is the person's vector from the server, the path or the bytes of its file. Without
+        either, what suits most people comes first. Not listed are items of `exclude`, those outside
+        `only` and, unless `repeat`, the history. `why` names what speaks most for each item.
         """
         known, unknown = self.ids.find(history)
         hidden = np.union1d(self.ids.find(exclude)[0], known[: 0 if repeat else None])

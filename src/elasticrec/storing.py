@@ -120,7 +120,7 @@ def store(
     if made.issuperset(PARTS):
         return False
     makers: dict[str, Callable[[], Any]] = {
-        "menu": lambda: _menu(table),
+        "menu": lambda: menu_of(table),
         "codes": lambda: _codes(folder, table, config),
         "neighbours": lambda: _neighbours(folder, config, device),
         "mixing": lambda: _mixing(folder, config, device),
@@ -145,13 +145,15 @@ def _fresh(folder: ModelFolder, part: str) -> bool:
     return True
 
 
-def _menu(table: BlockTable) -> Menu:
+def menu_of(table: BlockTable) -> Menu:
     """The default menu of a table: blocks in the order of energy that coding gives them."""
     from elasticrec.coding.rotation import energy_rotation, rotated
+    from elasticrec.coding.words import word_lists
     from elasticrec.space.energy import block_energy
     from elasticrec.space.menu import default_menu
 
-    return default_menu(block_energy(rotated(table, energy_rotation(table))))
+    energy = block_energy(rotated(table, energy_rotation(table)))
+    return default_menu(energy, words=word_lists(table.n_items, table.n_blocks) > 0)
 
 
 def _codes(folder: ModelFolder, table: BlockTable, config: StoringConfig) -> Codes:

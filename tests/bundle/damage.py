@@ -16,6 +16,7 @@ SOUND = Case(
     ids="strings",
     withdrawn=(3, 7),
     with_map=True,
+    lists=1,
 )
 NAN, INFINITY, MOST = float("nan"), float("inf"), 2**64 - 1
 RECORDS = {"prefix": PREFIX, "entry": ENTRY, "shape": SHAPE, "group": GROUP}

@@ -53,6 +53,8 @@ class Case:
     by_root: bool = False
     withdrawn: tuple = ()
     with_map: bool = False
+    lists: int = 0
+    """Lists of words."""
     titles: bool = False
     zero: bool = False
     """Whether all vectors are 0, so that every score ties."""
@@ -81,8 +83,9 @@ def material(case):
         planes=draw.bytes((N, 8, V)),
         means=(size * draw.between(-0.25, 0.25, (G, 8 * N))).astype(np.float16),
         person=draw.between(-0.5, 0.5, (8 * N,)).astype(np.float16),
-        spreads=(size * draw.between(0.0625, 0.25, (N,))).astype(np.float32),
+        scales=scales(draw, N, case.lists, size),
         steps=steps(draw),
+        words=draw.bytes((case.lists, 256, 8)).view(np.int8),
         rotation=np.eye(8 * N, dtype=np.float32),
         bounds=np.cumsum([0, *case.sizes]),
         rows=dense.astype(np.uint8),
@@ -101,6 +104,13 @@ def material(case):
         hashlib.sha256(written).digest() if case.titles else None,
         draw.between(-0.5, 0.5, (8 * N, 8 * N)).astype(np.float16) if case.with_map else None,
     ), written
+
+
+def scales(draw, N, lists, size):
+    """(N, 2): whole numbers up to 128 are scaled down to about one."""
+    drawn = size * draw.between(0.0625, 0.25, (N, 2))
+    drawn[:, 0] /= 64 if lists else 1
+    return drawn.astype(np.float32)
 
 
 def steps(draw):
@@ -143,10 +153,12 @@ BEFORE = (((4, 2, 0), (2, 1, 0), (0, 5, 0), (0, 0, 0), (0, 0, 0), (0, 0, 0)), (2
 CASES = (
     Case(
         "dense",
-        "codes alone, depths 1 to 8, groups that are no multiple of 8",
+        "codes alone, depths 1 to 8, groups that are no multiple of 8; one list of words for two "
+        "blocks",
         (20, 9, 8),
         ((3, 1), (8, 0), (0, 2)),
         (0, 0, 0),
+        lists=1,
     ),
     Case(
         "neighbours",
@@ -162,7 +174,7 @@ CASES = (
     Case(
         "mixed",
         "everything at once: depths 0 to 8, 0 to 16 neighbours, a group that keeps nothing, "
-        "u64 ids, a map, withdrawn items, votes by root",
+        "u64 ids, a map, withdrawn items, votes by root, two lists of words for three blocks",
         (25, 30, 17, 31, 8, 20),
         *MIXED,
         model="mixed",
@@ -170,6 +182,7 @@ CASES = (
         by_root=True,
         withdrawn=(0, 3, 60, 81, 130),
         with_map=True,
+        lists=2,
         siblings=(BEFORE,),
     ),
     Case(
@@ -182,11 +195,12 @@ CASES = (
         by_root=True,
         withdrawn=(3, 60),
         with_map=True,
+        lists=2,
         siblings=(MIXED,),
     ),
     Case(
         "strings",
-        "ids of any Unicode text; withdrawn items; a person by history",
+        "ids of any Unicode text; withdrawn items; a person by history; no words, signs alone",
         (16, 10),
         ((2,), (1,)),
         (2, 0),
@@ -194,7 +208,7 @@ CASES = (
         person="history",
         withdrawn=(25,),
     ),
-    Case("single", "one item: numbers of one bit", (1,), ((8,),), (1,), ids="strings"),
+    Case("single", "one item: numbers of one bit", (1,), ((8,),), (1,), ids="strings", lists=1),
     Case(
         "wide",
         "more than 65,536 items: numbers of 17 bits; most items keep nothing",

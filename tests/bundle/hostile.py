@@ -27,12 +27,12 @@ def of_prefix():
     yield "prefix-short", "63 bytes: the prefix is cut off", whole[:63]
     yield "prefix-alone", "64 bytes: the section table is cut off", resealed(whole[:64])
     yield "prefix-magic", "another magic, as a text-mode transfer leaves it", b"\x09" + whole[1:]
-    for version in (0, 2, 65535):
+    for version in (0, 1, 65535):
         words = f"version {version}: refused by name, not read by chance"
         yield f"prefix-version-{version}", words, draft().prefix(version=version)
     yield "prefix-reserved", "a reserved byte that is not 0", draft().prefix(reserved=1)
     yield "prefix-reserved-2", "another reserved byte that is not 0", draft().prefix(reserved2=256)
-    for count in (5, 11, 2**32 - 1):
+    for count in (5, 12, 2**32 - 1):
         words = f"{count} sections: the table is not where the count says"
         yield f"prefix-sections-{count}", words, draft().prefix(n_sections=count)
     for name, length in (("more", len(whole) + 1), ("less", len(whole) - 1), ("wraps", MOST)):
@@ -74,9 +74,9 @@ def of_table():
         yield f"table-crc-{kind.name.lower()}", f"a flipped bit in {kind.name}", bytes(file)
     yield "table-kind-0", "a section of kind 0", draft().table(Kind.SHAPE, kind=0)
     yield (
-        "table-kind-11",
+        "table-kind-12",
         "a section of a kind that does not exist",
-        draft().table(Kind.WITHDRAWN, kind=11),
+        draft().table(Kind.WORDS, kind=12),
     )
     yield "table-kind-twice", "two sections of one kind", draft().table(Kind.MAP, kind=9)
     file = bytearray(draft().file())
@@ -135,6 +135,9 @@ def of_shape():
         ("id_kind", 2, "strings called 64-bit numbers"),
         ("person", 2, "a person of no kind"),
         ("by_root", 2, "a vote scale of no kind"),
+        ("n_lists", 0, "WORDS in a bundle that has no list of them"),
+        ("n_lists", 2, "more lists of words than blocks"),
+        ("n_lists", 65535, "more lists of words than any bundle has"),
         ("reserved", 1, "a reserved byte that is not 0"),
         ("reserved2", MOST, "more reserved bytes that are not 0"),
         ("trained", 253_402_300_800, "a training in the year 10000"),

@@ -7,7 +7,7 @@ import numpy as np
 from elasticrec.bundle.header import Kind
 from tests.bundle.damage import INFINITY, NAN, draft
 
-STEPS, GAINS, VOTES = 4, 4 + 144, 4 + 144 + 1024  # offsets in DECODE where N = 1
+STEPS, GAINS, VOTES = 8, 8 + 144, 8 + 144 + 1024  # offsets in DECODE where N = 1
 
 
 def of_floats():
@@ -16,9 +16,9 @@ def of_floats():
         ("means-infinite", Kind.MEANS, "e", 34, INFINITY, "an infinite number in the mean person"),
         ("map-nan", Kind.MAP, "e", 126, NAN, "NaN as the map's last number"),
         ("map-infinite", Kind.MAP, "e", 0, -INFINITY, "an infinite number in the map"),
-        ("spread-nan", Kind.DECODE, "f", 0, NAN, "a spread that is NaN"),
-        ("spread-negative", Kind.DECODE, "f", 0, -0.25, "a negative spread"),
-        ("spread-large", Kind.DECODE, "f", 0, 1.5e6, "a spread above 10^6"),
+        ("scale-nan", Kind.DECODE, "f", 0, NAN, "a scale that is NaN"),
+        ("scale-negative", Kind.DECODE, "f", 4, -0.25, "a negative scale"),
+        ("scale-large", Kind.DECODE, "f", 0, 1.5e6, "a scale above 10^6"),
         ("step-nan", Kind.DECODE, "f", STEPS, NAN, "a step that is NaN"),
         ("step-infinite", Kind.DECODE, "f", GAINS - 4, -INFINITY, "an infinite step, the last one"),
         ("step-large", Kind.DECODE, "f", STEPS + 4, -3e38, "a step whose square overflows"),
@@ -68,6 +68,13 @@ def of_codes_and_neighbours():
     yield "neighbours-unwanted", "NEIGHBOURS that no group keeps", none.file()
     none = draft().put("group", "neighbours", 0).put("group", "neighbours", 0, at=16)
     yield "neighbours-void", "NEIGHBOURS without a byte", none.set(Kind.NEIGHBOURS, b"").file()
+    words = bytes(draft()[Kind.WORDS])
+    for name, content, what in (
+        ("missing", None, "a list of words, but no WORDS"),
+        ("short", words[:-1], "WORDS lack a byte"),
+        ("long", words + bytes(2048), "WORDS of one list too many"),
+    ):
+        yield f"words-{name}", what, draft().set(Kind.WORDS, content).file()
     yield "map-short", "a MAP that lacks a row", draft().set(Kind.MAP, bytes(112)).file()
 
 

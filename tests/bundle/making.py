@@ -9,17 +9,22 @@ from elasticrec.coding.neighbours import Neighbours
 from elasticrec.space.composition import Menu
 
 
-def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, **beside):
-    """Material of groups of these sizes; the first row of a menu that is drawn keeps nothing."""
+def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, n_lists=None, **beside):
+    """Material of groups of these sizes; the first row of a menu that is drawn keeps nothing.
+
+    It has so many lists of words, by default any number that a bundle may have.
+    """
     V, D, G = sum(sizes), 8 * n_blocks, len(sizes)
     menu = menu or random_menu(rng, n_blocks, n_rows)
     rows = np.unique(menu.depths[menu.depths.any(axis=1)], axis=0).reshape(-1, n_blocks)
+    K = int(rng.integers(n_blocks + 1)) if n_lists is None else n_lists
     codes = Codes(
         planes=rng.integers(0, 256, (n_blocks, 8, V), dtype=np.uint8),
         means=rng.normal(0, 0.1, (G, D)).astype(np.float16),
         person=rng.normal(0, 0.1, D).astype(np.float16),
-        spreads=rng.uniform(0.1, 1, n_blocks).astype(np.float32),
+        scales=random_scales(rng, n_blocks, K),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
+        words=random_words(rng, K),
         rotation=np.eye(D, dtype=np.float32)[rng.permutation(D)],
         bounds=np.cumsum([0, *sizes]),
         rows=rows,
@@ -34,6 +39,19 @@ def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, **beside):
     )
     mixing = Mixing(rng.uniform(0, 1, (menu.n_rows, 2)), bool(rng.integers(2)))
     return Material(codes, lists, mixing, menu, rng.bytes(32).hex(), **beside)
+
+
+def random_scales(rng, n_blocks, n_lists):
+    """(N, 2) of the first planes, whose words are whole numbers, and of the others."""
+    scales = rng.uniform(0.1, 1, (n_blocks, 2))
+    if n_lists:
+        scales[:, 0] /= 64
+    return scales.astype(np.float32)
+
+
+def random_words(rng, n_lists):
+    """(K, 256, 8) any numbers that a byte holds."""
+    return rng.integers(-128, 128, (n_lists, 256, 8), dtype=np.int8)
 
 
 def random_menu(rng, n_blocks, n_rows):

@@ -33,10 +33,9 @@ class Reference(ReferenceFile):
                 for j in range(8):
                     bracket = f64(0)
                     for _, depth, p, column in mine:
-                        sign = 1 if (column[i] >> j) & 1 else -1
-                        bracket = bracket + sign * f64(self.steps[depth, p])
-                    scaled = bracket * f64(self.spreads[block]) * gain
-                    x[8 * block + j] = x[8 * block + j] + scaled
+                        step = f64(self.steps[depth, p]) * f64(self.scale(block, p))
+                        bracket = bracket + step * self.reading(block, p, column[i])[j]
+                    x[8 * block + j] = x[8 * block + j] + bracket * gain
         return x
 
     # 10
@@ -94,13 +93,14 @@ class Reference(ReferenceFile):
         return found
 
     def _table(self, u, block, depth, p):
-        s = self.steps[depth, p] * self.spreads[block]
+        s = self.steps[depth, p] * self.scale(block, p)
         w = [u[8 * block + j] * s for j in range(8)]
         table = []
         for v in range(256):
-            total = w[0] if v & 1 else -w[0]
+            word = [f32(number) for number in self.reading(block, p, v)]
+            total = word[0] * w[0]
             for j in range(1, 8):
-                total = total + (w[j] if (v >> j) & 1 else -w[j])
+                total = total + word[j] * w[j]
             table.append(total)
         return table
 

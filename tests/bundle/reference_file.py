@@ -58,9 +58,9 @@ class ReferenceFile:
         need(len(file) >= 64, f"{len(file)} bytes, expected a prefix of 64")
         magic, version, zero, S, length, crc, zero2 = struct.unpack_from("<8sHHIQII", file)
         need(magic == b"\x89ELASTIC", f"magic {magic!r}")
-        need(version == 1, f"version {version}, expected 1")
+        need(version == 2, f"version {version}, expected 2")
         need(zero == 0 and zero2 == 0, "reserved bytes of the prefix are not 0")
-        need(6 <= S <= 10, f"{S} sections, expected 6 to 10")
+        need(6 <= S <= 11, f"{S} sections, expected 6 to 11")
         need(length == len(file), f"length {length}, but the file has {len(file)} bytes")
         end = 64 + 32 * S
         need(end <= len(file), "the section table is cut off")
@@ -70,7 +70,7 @@ class ReferenceFile:
         before = 0
         for number in range(S):
             kind, crc, offset, size, zero = struct.unpack_from("<IIQQQ", file, 64 + 32 * number)
-            need(before < kind <= 10, f"kind {kind} after kind {before}")
+            need(before < kind <= 11, f"kind {kind} after kind {before}")
             need(zero == 0, "reserved bytes of the section table are not 0")
             start = (end + 63) // 64 * 64
             need(offset == start, f"section {kind} at {offset}, expected {start}")
@@ -90,7 +90,7 @@ class ReferenceFile:
     # 2, 3
     def _shape(self):
         part = self._section(1, 64)
-        found = struct.unpack("<IHHBBBBIQ32sQ", part)
+        found = struct.unpack("<IHHBBBBHHQ32sQ", part)
         self.V, self.G, self.N, size, self.id_kind, self.person, self.by_root = found[:7]
         need(1 <= self.V <= min(2**26, 8 * len(self.file)), f"{self.V} items")
         need(1 <= self.G <= min(self.V, 4096), f"{self.G} groups of {self.V} items")
@@ -99,8 +99,10 @@ class ReferenceFile:
         need(self.id_kind <= 3, f"id kind {self.id_kind}")
         need(self.person <= 1, f"person {self.person}")
         need(self.by_root <= 1, f"vote scale {self.by_root}")
-        need(found[7] == 0 and found[10] == 0, "reserved bytes of SHAPE are not 0")
-        self.trained, self.catalogue = found[8], found[9].hex()
+        self.K = found[7]
+        need(self.K <= self.N, f"{self.K} lists of words for {self.N} blocks")
+        need(found[8] == 0 and found[11] == 0, "reserved bytes of SHAPE are not 0")
+        self.trained, self.catalogue = found[9], found[10].hex()
         need(self.trained < 253402300800, f"date {self.trained}")
         self.D = 8 * self.N
         self.meta = self._meta(self._section(2, 512))
@@ -141,16 +143,29 @@ class ReferenceFile:
         halves = finite(numbers("e", self._section(4, (self.G + 1) * D * 2)), "MEANS")
         self.means = [halves[g * D : (g + 1) * D] for g in range(self.G)]
         self.nobody = halves[self.G * D :]
-        values = numbers("f", self._section(5, 4 * N + 144 + 1024 + 64))
-        self.spreads = [f32(v) for v in finite(values[:N], "spread", 0)]
-        steps = [f32(v) for v in finite(values[N : N + 36], "step")]
+        values = numbers("f", self._section(5, 8 * N + 144 + 1024 + 64))
+        self.scales = [f32(v) for v in finite(values[: 2 * N], "scale", 0)]
+        values = values[2 * N :]
+        steps = [f32(v) for v in finite(values[:36], "step")]
         self.steps = {}
         for b in range(1, 9):
             for p in range(b):
                 self.steps[b, p] = steps.pop(0)
-        self.gains = [f32(v) for v in finite(values[N + 36 : N + 292], "gain", 0)]
-        self.votes = [f32(v) for v in finite(values[N + 292 :], "vote", 0)]
+        self.gains = [f32(v) for v in finite(values[36:292], "gain", 0)]
+        self.votes = [f32(v) for v in finite(values[292:], "vote", 0)]
         need(self.votes[0] == 0, f"the vote of an empty slot is {self.votes[0]}")
+        need((11 in self.sections) == (self.K > 0), "WORDS do not match the number of lists")
+        self.words = numbers("b", self._section(11, 2048 * self.K)) if self.K else []
+
+    def scale(self, block, p):
+        return self.scales[2 * block + (0 if p == 0 else 1)]
+
+    def reading(self, block, p, v):
+        """Eight numbers that a byte stands for."""
+        if p == 0 and self.K:
+            at = (256 * min(block, self.K - 1) + v) * 8
+            return self.words[at : at + 8]
+        return [1 if v >> j & 1 else -1 for j in range(8)]
 
     # 6
     def _codes(self):

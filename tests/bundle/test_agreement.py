@@ -31,7 +31,7 @@ def model():
     blocks = rng.normal(0.2, 1, (V, 2, 8)).astype(np.float32)
     users = rng.normal(size=(6, 16)).astype(np.float32)
     table = BlockTable(blocks, users, "mf", fold_map=fold_map)
-    codes = encode(table, np.cumsum([0, *SIZES]), menu.depths, rng=rng)
+    codes = encode(table, np.cumsum([0, *SIZES]), menu.depths, rng=rng, n_lists=2)
     lists = random_material(rng, SIZES, 2).neighbours
     mixing = Mixing(rng.uniform(0.1, 1, (4, 2)), by_root=True)
     return CodedModel(codes, lists, menu, mixing, users, fold_map)

@@ -105,7 +105,7 @@ def test_what_does_not_fit_together_is_refused(material, changes, words):
 @pytest.mark.parametrize(
     ("part", "name", "value", "words"),
     [
-        ("codes", "spreads", np.array([1, -1], np.float32), "spreads"),
+        ("codes", "scales", np.array([[1, -1], [1, 1]], np.float32), "scales"),
         ("codes", "gain_values", np.full(256, np.nan, np.float32), "gains"),
         ("codes", "steps", np.full(36, 2e6, np.float32), "steps"),
         ("codes", "means", np.full((2, 16), np.nan, np.float16), "means"),

@@ -106,7 +106,7 @@ def test_a_smaller_depth_is_the_same_bytes_with_the_last_planes_left_out():
 
 def test_too_little_for_too_many_items_is_refused():
     V = 30_000
-    material = random_material(np.random.default_rng(0), [10], 1)
+    material = random_material(np.random.default_rng(0), [10], 1, n_lists=0)
     codes = Codes(
         **material.codes.arrays()
         | {

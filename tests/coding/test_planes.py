@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from elasticrec.blocks.table import BlockTable
 from elasticrec.coding.planes import Codes, decode_item, encode
+from elasticrec.coding.words import word_lists
 from elasticrec.data.errors import InputError
 
 IDEAL = (0.364, 0.121, 0.0375, 0.0143)
@@ -43,11 +44,45 @@ def error(codes, table, depths, with_gain=False):
 def test_normal_numbers_have_the_errors_the_code_is_chosen_for(rng):
     items = rng.normal(size=(40_000, 1, 8)).astype(np.float32)
     table = BlockTable(items, rng.normal(size=(50, 8)).astype(np.float32), "mf")
-    codes = coded(table)
+    codes = coded(table, n_lists=0)
     for depth, ideal in enumerate(IDEAL, start=1):
         found = error(codes, table, np.array([depth])) / items.size
         assert found == pytest.approx(ideal, rel=0.03)
-    assert codes.spreads == pytest.approx([1.0], rel=0.01)
+    assert codes.scales == pytest.approx(np.ones((1, 2)), rel=0.01)
+
+
+def test_words_leave_less_than_signs_and_signs_go_on_from_there(rng):
+    items = rng.normal(size=(20_000, 1, 8)).astype(np.float32)
+    table = BlockTable(items, rng.normal(size=(50, 8)).astype(np.float32), "mf")
+    codes = coded(table)
+    assert codes.n_lists == 1
+    found = [error(codes, table, np.array([depth])) / items.size for depth in range(1, 5)]
+    assert found[0] < 0.85 * IDEAL[0]
+    for depth, ideal in enumerate(IDEAL[:3], start=1):
+        assert found[depth] / found[0] == pytest.approx(ideal, rel=0.1)
+
+
+def test_words_find_the_tastes_that_items_share(rng):
+    tastes = rng.normal(size=(200, 8))
+    items = (tastes[rng.integers(200, size=5_000)] + rng.normal(0, 0.02, (5_000, 8)))[:, None]
+    users = rng.normal(size=(50, 8)).astype(np.float32)
+    table = BlockTable(items.astype(np.float32), users, "mf")
+    words, signs = coded(table), coded(table, n_lists=0)
+    assert error(words, table, [1]) < 0.1 * error(signs, table, [1])
+
+
+def test_the_last_list_serves_all_blocks_that_have_none(rng):
+    table = made_table(rng, 300, 4)
+    codes = coded(table, n_lists=2)
+    assert codes.words.shape == (2, 256, 8)
+    for n, k in enumerate((0, 1, 1, 1)):
+        np.testing.assert_array_equal(codes.reading(n), codes.words[k])
+    assert np.abs(codes.words).max(axis=(1, 2)).tolist() == [127, 127]
+
+
+def test_a_catalogue_has_as_many_lists_as_it_can_pay_for():
+    assert [word_lists(V, 16) for V in (1, 2_499, 2_500, 9_999, 40_981)] == [0, 0, 1, 3, 16]
+    assert word_lists(91_599, 32) == 32
 
 
 @settings(deadline=None, max_examples=40)
@@ -58,9 +93,10 @@ def test_normal_numbers_have_the_errors_the_code_is_chosen_for(rng):
     n_groups=st.integers(1, 4),
     users=st.booleans(),
     gain=st.sampled_from(["norm", "product", "projection"]),
+    n_lists=st.integers(0, 32),
 )
 def test_any_shape_is_coded_and_deeper_is_never_worse(
-    seed, n_items, n_blocks, n_groups, users, gain
+    seed, n_items, n_blocks, n_groups, users, gain, n_lists
 ):
     rng = np.random.default_rng(seed)
     table = made_table(rng, n_items, n_blocks)
@@ -68,7 +104,7 @@ def test_any_shape_is_coded_and_deeper_is_never_worse(
     cuts = rng.choice(np.arange(1, n_items), min(n_groups, n_items) - 1, replace=False)
     bounds = np.concatenate(([0], np.sort(cuts), [n_items])).astype(int)
     rows = rng.integers(0, 9, size=(3, n_blocks))
-    codes = coded(table, bounds, rows, gain=gain)
+    codes = coded(table, bounds, rows, gain=gain, n_lists=min(n_lists, n_blocks))
     errors = [error(codes, table, np.full(n_blocks, depth)) for depth in range(9)]
     slack = 1e-4 * errors[0] + 1e-9
     assert all(b <= a + slack for a, b in itertools.pairwise(errors))
@@ -95,14 +131,16 @@ def test_rotation_fills_the_first_block_with_most_energy(rng):
     mixed = replace(
         table, blocks=table.items[:, order].reshape(500, 4, 8), users=table.users[:, order]
     )
-    assert (np.diff(coded(mixed).spreads) < 0).all()
+    assert (np.diff(coded(mixed).scales[:, 1]) < 0).all()
 
 
-def test_codes_do_not_depend_on_the_menu_or_the_kind_of_gain(rng):
+@pytest.mark.parametrize("n_lists", [0, 1, 2])
+def test_codes_do_not_depend_on_the_menu_or_the_kind_of_gain(rng, n_lists):
     table = made_table(rng)
-    one = coded(table, [0, 20, 60], [[1, 0]])
-    other = coded(table, [0, 20, 60], [[8, 8], [1, 0], [3, 2]], gain="projection")
-    for name in ("planes", "means", "person", "spreads", "steps", "rotation"):
+    one = coded(table, [0, 20, 60], [[1, 0]], n_lists=n_lists)
+    many = [[8, 8], [1, 0], [3, 2]]
+    other = coded(table, [0, 20, 60], many, gain="projection", n_lists=n_lists)
+    for name in ("planes", "means", "person", "scales", "steps", "words", "rotation"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     np.testing.assert_array_equal(
         decoded(one, [3, 2], with_gain=False), decoded(other, [3, 2], with_gain=False)
@@ -111,8 +149,10 @@ def test_codes_do_not_depend_on_the_menu_or_the_kind_of_gain(rng):
 
 def test_equal_inputs_give_equal_codes_and_another_seed_other_ones(rng):
     table = made_table(rng)
-    assert coded(table).fingerprint() == coded(table).fingerprint()
-    assert coded(table).fingerprint() != coded(table, seed=1).fingerprint()
+    for n_lists in (0, 2):
+        one = coded(table, n_lists=n_lists).fingerprint()
+        assert coded(table, n_lists=n_lists).fingerprint() == one
+        assert coded(table, seed=1, n_lists=n_lists).fingerprint() != one
 
 
 def test_each_bit_is_the_sign_of_what_was_left_over(rng):
@@ -121,7 +161,7 @@ def test_each_bit_is_the_sign_of_what_was_left_over(rng):
     rest = table.items @ codes.rotation - codes.means.astype(np.float32)
     for item in range(5):
         for j in range(8):
-            z, step, bits = float(rest[item, j] / codes.spreads[0]), 1.1, []
+            z, step, bits = float(rest[item, j] / codes.scales[0, 1]), 1.1, []
             for _ in range(8):
                 bits.append(int(z >= 0))
                 z -= step if bits[-1] else -step
@@ -160,14 +200,15 @@ def test_gains_do_what_they_are_named_for(rng, kind):
     np.testing.assert_allclose(found, wanted, rtol=0.025)
 
 
-def test_blocks_that_never_change_have_no_spread_and_come_back(rng):
+@pytest.mark.parametrize("n_lists", [0, 1, 2])
+def test_blocks_that_never_change_have_no_spread_and_come_back(rng, n_lists):
     items = np.zeros((30, 2, 8), dtype=np.float32)
     items[:, 0] = rng.normal(size=(30, 8))
     users = np.zeros((10, 16), dtype=np.float32)
     users[:, :8] = rng.normal(size=(10, 8))
     table = BlockTable(items, users, "mf")
-    codes = coded(table, rows=[[0, 8], [8, 8]])
-    assert codes.spreads[1] == 0
+    codes = coded(table, rows=[[0, 8], [8, 8]], n_lists=n_lists)
+    assert codes.scales[1, 1] == 0
     assert (decoded(codes, [0, 8])[:, 8:] == 0).all()
     assert error(codes, table, [8, 8]) < 0.01 * (items**2).sum()
 
@@ -201,6 +242,14 @@ def test_what_was_saved_comes_back(tmp_path, rng):
     assert [path.name for path in tmp_path.iterdir()] == ["codes.npz"]
 
 
+def test_codes_of_another_version_are_refused(tmp_path, rng):
+    arrays = coded(made_table(rng)).arrays()
+    old = {name: array for name, array in arrays.items() if name not in ("scales", "words")}
+    np.savez(tmp_path / "codes.npz", **old)
+    with pytest.raises(InputError, match="has no scales, words: another version of elasticrec"):
+        Codes.load(tmp_path / "codes.npz")
+
+
 def test_what_cannot_be_coded_is_refused(rng):
     table = made_table(rng)
     with pytest.raises(InputError, match="tiled scores cannot be coded"):
@@ -222,6 +271,9 @@ def test_what_cannot_be_coded_is_refused(rng):
         coded(table, rows=[[9, 1]])
     with pytest.raises(InputError, match="gains of kind 'none'"):
         coded(table, gain="none")
+    for n_lists in (-1, 3):
+        with pytest.raises(InputError, match="lists of words, expected 0 to 2"):
+            coded(table, n_lists=n_lists)
 
 
 def test_unknown_rows_and_ranges_across_groups_are_refused(rng):

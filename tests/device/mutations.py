@@ -99,6 +99,7 @@ def fields(layout, file):
         (Kind.MAP, "e", 26),
         (Kind.IDS, "I", 4),
         (Kind.WITHDRAWN, "I", 4),
+        (Kind.WORDS, "B", 127),
         (Kind.META, "B", 37),
     ):
         at, length = layout.sections.get(kind, (0, 0))
@@ -117,8 +118,9 @@ def reshaped(file, rng):
                 if part:
                     part[int(rng.integers(len(part)))] = int(rng.integers(256))
             case 1:
-                name = ("n_blocks", "id_kind", "person", "by_root")[int(rng.integers(4))]
-                most = {"n_blocks": 6, "id_kind": 4}.get(name, 2)
+                names = ("n_blocks", "n_lists", "id_kind", "person", "by_root")
+                name = names[int(rng.integers(len(names)))]
+                most = {"n_blocks": 6, "n_lists": 6, "id_kind": 4}.get(name, 2)
                 draft.put("shape", name, int(rng.integers(0, most + 1)))
             case 2:
                 g = int(rng.integers(len(draft.layout.sizes)))
@@ -131,15 +133,15 @@ def reshaped(file, rng):
                 size = int(draft.layout.sizes[g] * rng.choice([0.5, 1, 1.5, 3]) + rng.integers(2))
                 draft.put("group", "size", size, at=16 * g)
             case 5:
-                kind = (Kind.MAP, Kind.IDS, Kind.WITHDRAWN, Kind.NEIGHBOURS)[int(rng.integers(4))]
-                draft.sections.pop(kind, None)
+                kinds = (Kind.MAP, Kind.IDS, Kind.WITHDRAWN, Kind.NEIGHBOURS, Kind.WORDS)
+                draft.sections.pop(kinds[int(rng.integers(len(kinds)))], None)
     fit(draft, rng)
     return draft.file()
 
 
 def fit(draft, rng):
     """Give every section the length that SHAPE and GROUPS ask for."""
-    N, id_kind = draft[Kind.SHAPE][6], draft[Kind.SHAPE][9]
+    N, id_kind, K = (draft[Kind.SHAPE][at] for at in (6, 9, 12))
     G = len(draft.layout.sizes)
     entries = draft[Kind.GROUPS][: 16 * G]
     sizes = [struct.unpack_from("<I", entries, 16 * g)[0] for g in range(G)]
@@ -152,14 +154,16 @@ def fit(draft, rng):
     depths = np.frombuffer(bytes(draft[Kind.GROUPS][16 * G :]), np.uint8).reshape(G, N)
     planes = depths.sum(axis=1, dtype=np.int64)
     resize(draft, Kind.MEANS, (G + 1) * 16 * N, rng, most=60)
-    if 4 * N + 1232 != len(draft[Kind.DECODE]):
-        draft.sections[Kind.DECODE] = struct.pack("<f", 0.5) * N + draft[Kind.DECODE][-1232:]
+    if 8 * N + 1232 != len(draft[Kind.DECODE]):
+        draft.sections[Kind.DECODE] = struct.pack("<f", 0.5) * 2 * N + draft[Kind.DECODE][-1232:]
     resize(draft, Kind.CODES, int(((planes + (planes > 0)) * sizes).sum()), rng)
     if V and any(counts):
         length = int((slot_bytes(V, np.array(sizes)) * counts).sum())
         resize(draft, Kind.NEIGHBOURS, length, rng, most=1)
     if Kind.MAP in draft.sections:
         resize(draft, Kind.MAP, 128 * N * N, rng, most=60)
+    if K:
+        resize(draft, Kind.WORDS, 2048 * K, rng)
     if id_kind in (1, 2):
         resize(draft, Kind.IDS, 4 * id_kind * V, rng)
 

@@ -42,7 +42,7 @@ def make_model(rng, *, n_users=30, n_items=90, n_groups=5, by_root=True, fold_ma
     bounds = np.concatenate(([0], inner, [n_items]))
     menu = Menu(np.repeat(DEPTHS, len(COUNTS), axis=0), np.tile(COUNTS, len(DEPTHS)))
     return CodedModel(
-        codes=encode(table, bounds, menu.depths, rng=rng),
+        codes=encode(table, bounds, menu.depths, rng=rng, n_lists=2),
         neighbours=random_neighbours(rng, n_items),
         menu=menu,
         mixing=Mixing(rng.random((menu.n_rows, 2)) * 3, by_root),

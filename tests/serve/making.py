@@ -13,6 +13,7 @@ from elasticrec.estimator.features import Features
 from elasticrec.estimator.model import Estimator
 from elasticrec.space.groups import popularity_groups
 from elasticrec.space.menu import default_menu
+from tests.bundle.making import random_scales, random_words
 
 
 def servable(
@@ -80,8 +81,9 @@ def _codes(rng, bounds, menu, n_blocks):
         planes=rng.integers(0, 256, (n_blocks, 8, V), dtype=np.uint8),
         means=rng.normal(0, 0.1, (G, D)).astype(np.float16),
         person=rng.normal(0, 0.1, D).astype(np.float16),
-        spreads=rng.uniform(0.1, 1, n_blocks).astype(np.float32),
+        scales=random_scales(rng, n_blocks, 2),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
+        words=random_words(rng, 2),
         rotation=np.eye(D, dtype=np.float32)[rng.permutation(D)],
         bounds=bounds,
         rows=rows,

@@ -23,6 +23,15 @@ function planes(spec, g, i, n) {
   return Array.from({ length: spec.depths[g][n] }, (_, p) => spec.columns[g][before + p][i]);
 }
 
+/** The scale of plane p of block n: the first plane has its own (section 5). */
+const scale = (spec, n, p) => spec.scales[2 * n + (p === 0 ? 0 : 1)];
+
+/** Number j of what a byte of plane p of block n stands for (section 5). */
+function reading(spec, n, p, byte, j) {
+  if (p === 0 && spec.K >= 1) return spec.words[Math.min(n, spec.K - 1)][8 * byte + j];
+  return (byte >> j) & 1 ? 1 : -1;
+}
+
 /** Divided by its length. */
 function normal(x) {
   const length = Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
@@ -38,10 +47,11 @@ export function vector(spec, number) {
       m = half(spec.means[g][k]);
     if (b === 0) return m;
     const sum = planes(spec, g, i, n).reduce(
-      (total, byte, p) => total + ((byte >> (k & 7)) & 1 ? step(spec, b, p) : -step(spec, b, p)),
+      (total, byte, p) =>
+        total + step(spec, b, p) * scale(spec, n, p) * reading(spec, n, p, byte, k & 7),
       0,
     );
-    return m + sum * spec.sigma[n] * spec.gains[spec.q[g][i]];
+    return m + sum * spec.gains[spec.q[g][i]];
   });
 }
 
@@ -69,12 +79,11 @@ export function scoreOf(spec, number, u, held, byVector) {
     let t = 0;
     spec.depths[g].forEach((b, n) =>
       planes(spec, g, i, n).forEach((byte, p) => {
-        const s = f(step(spec, b, p) * spec.sigma[n]);
-        const signed = Array.from(
-          { length: 8 },
-          (_, j) => f(u[8 * n + j] * s) * ((byte >> j) & 1 ? 1 : -1),
+        const s = f(step(spec, b, p) * scale(spec, n, p));
+        const products = Array.from({ length: 8 }, (_, j) =>
+          f(reading(spec, n, p, byte, j) * f(u[8 * n + j] * s)),
         );
-        t = f(t + signed.reduce((sum, value) => f(sum + value)));
+        t = f(t + products.reduce((sum, value) => f(sum + value)));
       }),
     );
     score = f(score + f(t * spec.gains[spec.q[g][i]]));

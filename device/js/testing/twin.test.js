@@ -17,10 +17,12 @@ const allScores = (bundle, known, twin) => {
 };
 describe('against the slow twin', () => {
   test('scores are equal bit by bit, lists and reasons too', () => {
+    const drawn = new Set();
     for (let seed = 0; seed < 80; seed++) {
       const spec = draw(seed),
         bundle = readBundle(write(spec)),
         rng = generator(seed + 1000);
+      drawn.add(spec.K === 0 ? 'signs' : spec.K < spec.N ? 'a shared list' : 'a list per block');
       for (const length of [0, 1, 2, 7]) {
         const history = Array.from({ length }, () => rng.below(spec.V)),
           held = distinct(history);
@@ -48,6 +50,31 @@ describe('against the slow twin', () => {
         }
       }
     }
+    assert.equal(drawn.size, 3);
+  });
+
+  test('first planes are read through their lists of words, the others as signs', () => {
+    const depths = [
+        [1, 3, 2, 8],
+        [1, 1, 0, 1],
+        [2, 3, 8, 0],
+      ],
+      held = [3, 20, 41],
+      lists = new Set();
+    for (const K of [0, 1, 2, 3, 4]) {
+      const spec = draw(12, { N: 4, K, sizes: [17, 9, 30], depths, withdrawn: [] }),
+        bundle = readBundle(write(spec)),
+        scores = scoresOf(spec, personOf(spec, held), held, false);
+      assert.equal(bundle.info().wordLists, K);
+      assert.deepEqual(
+        Array.from(allScores(bundle, { history: held }, scores), bits),
+        Array.from(scores, (score) => bits(score + 0)),
+        `${K} lists`,
+      );
+      const { items } = bundle.similar(20, 5);
+      lists.add(JSON.stringify([items.map(({ number, score }) => [number, bits(score)])]));
+    }
+    assert.equal(lists.size, 5, 'every number of lists gives other scores');
   });
 
   test('groups longer than a stretch, and lists longer than what is kept at once', () => {

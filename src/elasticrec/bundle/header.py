@@ -28,7 +28,7 @@ from elasticrec.space.file_bytes import (
 )
 
 MAGIC = b"\x89ELASTIC"
-VERSION = 1
+VERSION = 2
 LONGEST = 2**40
 """No bundle has more bytes."""
 LARGEST_FLOAT = 1e6
@@ -52,6 +52,7 @@ class Kind(IntEnum):
     MAP = 8
     IDS = 9
     WITHDRAWN = 10
+    WORDS = 11
 
 
 class IdKind(IntEnum):
@@ -113,7 +114,8 @@ SHAPE = (
     Field("id_kind", 9, "B", min(IdKind), max(IdKind)),
     Field("person", 10, "B", 0, len(PERSONS) - 1),
     Field("by_root", 11, "B", 0, 1),
-    Field("reserved", 12, "I", 0, 0),
+    Field("n_lists", 12, "H", 0, MOST_BLOCKS),
+    Field("reserved", 14, "H", 0, 0),
     Field("trained", 16, "Q", 0, YEAR_10000 - 1),
     Field("catalogue", 24, "32s"),
     Field("reserved2", 56, "Q", 0, 0),

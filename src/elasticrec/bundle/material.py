@@ -63,6 +63,8 @@ class Material:
             ("mixing weights", self.mixing.weights, (R, 2)),
             ("means", self.codes.means, (self.codes.n_groups, D)),
             ("the map", self.fold_map, (D, D)),
+            ("scales", self.codes.scales, (self.codes.n_blocks, 2)),
+            ("words", self.codes.words, (self.codes.n_lists, 256, 8)),
         )
         for noun, array, expected in shapes:
             if array is not None and array.shape != expected:
@@ -149,6 +151,7 @@ class Material:
             self.codes.n_blocks,
             id_bytes=len(self.id_bytes),
             n_withdrawn=n_withdrawn,
+            n_lists=self.codes.n_lists,
             map=self.fold_map is not None,
             vector=self.person == "vector+history",
         )
@@ -159,7 +162,7 @@ class Material:
         signed["steps"] = self.codes.steps
         if self.fold_map is not None:
             signed["the map"] = self.fold_map
-        positive = {"spreads": self.codes.spreads, "gains": self.codes.gain_values}
+        positive = {"scales": self.codes.scales, "gains": self.codes.gain_values}
         positive |= {"votes": self.neighbours.values, "mixing weights": self.mixing.weights}
         for noun, array in (signed | positive).items():
             least = 0 if noun in positive else -LARGEST_FLOAT

@@ -47,7 +47,7 @@ def pack(
         Kind.MEANS: _little(codes.means, "f2") + _little(codes.person, "f2"),
         Kind.DECODE: b"".join(
             _little(array, "f4")
-            for array in (codes.spreads, codes.steps, codes.gain_values, lists.values)
+            for array in (codes.scales, codes.steps, codes.gain_values, lists.values)
         ),
         Kind.CODES: _codes(material, composition),
     }
@@ -60,6 +60,8 @@ def pack(
         sections[Kind.IDS] = material.id_bytes
     if len(hidden):
         sections[Kind.WITHDRAWN] = _little(hidden, "u4")
+    if codes.n_lists:
+        sections[Kind.WORDS] = _little(codes.words, "i1")
     file = assemble(bytes.fromhex(material.model_id), sections)
     if ITEMS_PER_BYTE * len(file) < codes.n_items:
         raise InputError(
@@ -111,7 +113,7 @@ def _choice(material: Material, composition: Composition) -> np.ndarray:
         )
     if composition.depths.max() > DEEPEST:
         raise InputError(
-            f"a composition of depth {composition.depths.max()}, a bundle holds bit planes: "
+            f"a composition of depth {composition.depths.max()}, a bundle holds planes: "
             f"expected depths of 0 to {DEEPEST}"
         )
     return material.menu.choice_of(composition)
@@ -138,6 +140,7 @@ def _shape(material: Material) -> bytes:
         "id_kind": int(material.id_kind),
         "person": PERSONS.index(material.person),
         "by_root": int(material.mixing.by_root),
+        "n_lists": codes.n_lists,
         "trained": material.trained,
         "catalogue": material.catalogue_sha256 or NO_CATALOGUE,
     }

@@ -45,7 +45,7 @@ def estimate(
 ) -> None:
     """Fit the estimator that lets a search weigh compositions without evaluating them.
 
-    The model's items are coded first, unless they are: bit planes, neighbours, and the weights that
+    The model's items are coded first, unless they are: planes, neighbours, and the weights that
     mix them. Measurements go to MODEL/estimator.jsonl; a run that was cut off goes on from there.
 
     \b

@@ -1,4 +1,4 @@
-"""Codes: items as nested bit planes, of which a composition takes the first ones."""
+"""Codes: items as nested byte planes, of which a composition takes the first ones."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ class Codes:
     """What a model's bundles are made of, neighbours aside: V items, N blocks of 8 numbers."""
 
     planes: np.ndarray
-    """(N, 8, V) uint8: bit j of an item's byte is plane p of number j of block n."""
+    """(N, 8, V) uint8: an item's byte of plane p of block n, a word or eight signs."""
     means: np.ndarray
     """(G, D) float16: the mean vector of each group, rotated."""
     person: np.ndarray
     """(D,) float16: the vector of a person about whom nothing is known, rotated."""
-    spreads: np.ndarray
-    """(N,) float32 σ: the spread of each block's numbers about their group's mean."""
+    scales: np.ndarray
+    """(N, 2) float32 ω and σ: by what each block's first plane and its others are scaled."""
     steps: np.ndarray
-    """(36,) float32: a(b, p) of depth b = 1 … 8 and plane p = 0 … b - 1, in units of σ."""
+    """(36,) float32: a(b, p) of depth b = 1 … 8 and plane p = 0 … b - 1, in units of the scale."""
+    words: np.ndarray
+    """(K, 256, 8) int8: how the first plane is read; with K = 0 it holds signs as others do."""
     rotation: np.ndarray
     """(D, D) float32 orthogonal: a table's vector x becomes x @ rotation."""
     bounds: np.ndarray
@@ -52,6 +54,11 @@ class Codes:
     def dimensions(self) -> int:
         """D = 8·N."""
         return self.n_blocks * BLOCK
+
+    @property
+    def n_lists(self) -> int:
+        """K: lists of words."""
+        return len(self.words)
 
     @property
     def n_groups(self) -> int:
@@ -98,17 +105,25 @@ class Codes:
             gain = self.gain_values[self.gains[self.row_of(depths), start:stop], None]
         by_block = vectors.reshape(-1, self.n_blocks, BLOCK)
         for n in np.flatnonzero(depths):
-            kept = self.brackets(int(n), int(depths[n]), start, stop) * self.spreads[n]
+            kept = self.copies(int(n), int(depths[n]), start, stop)
             by_block[:, n] += kept if gain is None else kept * gain
         return vectors
 
-    def brackets(self, block: int, depth: int, start: int, stop: int) -> np.ndarray:
-        """(stop - start, 8) float32: Σ_p ± a(depth, p) of one block of some items."""
-        steps = step_table(self.steps)[depth - 1]
-        total = SIGNS[self.planes[block, 0, start:stop]] * steps[0]
+    def copies(self, block: int, depth: int, start: int, stop: int) -> np.ndarray:
+        """(stop - start, 8) float32: what one block of some items is about its mean, ungained."""
+        steps = step_table(self.steps)[depth - 1, :depth]
+        steps[0] *= self.scales[block, 0]
+        steps[1:] *= self.scales[block, 1]
+        total = self.reading(block)[self.planes[block, 0, start:stop]] * steps[0]
         for p in range(1, depth):
             total += SIGNS[self.planes[block, p, start:stop]] * steps[p]
         return np.asarray(total)
+
+    def reading(self, block: int) -> np.ndarray:
+        """(256, 8) float32: the eight numbers that a byte of a block's first plane stands for."""
+        if not self.n_lists:
+            return SIGNS
+        return np.asarray(self.words[min(block, self.n_lists - 1)], dtype=np.float32)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
@@ -127,6 +142,12 @@ class Codes:
     def load(cls, path: Path | str) -> Codes:
         """The codes that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
+            missing = {field.name for field in fields(cls)} - set(stored.files)
+            if missing:
+                raise InputError(
+                    f"{path} has no {', '.join(sorted(missing))}: another version of elasticrec "
+                    "made it; delete it, and `elasticrec estimate` makes it anew"
+                )
             return cls(**{field.name: stored[field.name] for field in fields(cls)})
 
 
@@ -142,9 +163,12 @@ def decode_item(codes: Codes, item: int, depths: np.ndarray, with_gain: bool = T
         for j in range(BLOCK):
             total = 0.0
             for p in range(depth):
-                bit = int(codes.planes[n, p, item]) >> j & 1
-                step = float(codes.steps[first + p])
-                total += step if bit else -step
+                byte = int(codes.planes[n, p, item])
+                step = float(codes.steps[first + p]) * float(codes.scales[n, min(p, 1)])
+                if p == 0 and codes.n_lists:
+                    total += step * float(codes.words[min(n, codes.n_lists - 1), byte, j])
+                else:
+                    total += step if byte >> j & 1 else -step
             mean = float(codes.means[group, BLOCK * n + j])
-            numbers.append(mean + total * float(codes.spreads[n]) * gain)
+            numbers.append(mean + total * gain)
     return numbers

@@ -1,8 +1,9 @@
-"""Coding: a trained table becomes bit planes once, whatever compositions follow.
+"""Coding: a trained table becomes byte planes once, whatever compositions follow.
 
-Three things happen to a number: all vectors are turned (by energy, then at random inside each
-block), the mean of its item's group is taken off, and what is left is divided by its block's spread
-and written as eight signs, the coarsest first. One plane of a block is one byte per item.
+All vectors are turned (by energy, then at random inside each block), and the mean of each item's
+group is taken off. What is left of a block, eight numbers, is written as the nearest of 256 words,
+where the catalogue is large enough to pay for them; what that leaves, or all of it, is divided by
+its spread and written as signs, the coarsest first. One plane of a block is one byte per item.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from elasticrec.coding.codes import Codes, decode_item
 from elasticrec.coding.gains import Gain, gain_bytes, row_gains
 from elasticrec.coding.rotation import energy_rotation, rotation_inside_blocks
 from elasticrec.coding.signs import BLOCK, PLANES, SIGNS, fit_steps, sign_planes
+from elasticrec.coding.words import word_lists, worded
 from elasticrec.data.errors import InputError
 
 __all__ = ["Codes", "decode_item", "encode"]
@@ -35,17 +37,19 @@ def encode(
     *,
     rng: np.random.Generator,
     gain: Gain = "norm",
+    n_lists: int | None = None,
 ) -> Codes:
     """The codes of a trained table: planes for every depth, gains for the rows of a menu.
 
-    Planes, means, spreads and steps are the same whatever the rows are.
+    All but the gains is the same whatever the rows are.
 
     Args:
         table: trained and grouped, its score aligned, in blocks of 8 numbers.
         bounds: (G + 1,) where each group's items begin, and V.
         rows: (R, N) depths, 0 to 8; rows that come twice or keep nothing are left out.
-        rng: draws the rotations inside blocks.
+        rng: draws the rotations inside blocks, and what words are fitted to.
         gain: how gains are made, `norm`, `product` or `projection` (see `coding.gains`).
+        n_lists: K, lists of words; by default what the catalogue can pay for.
     """
     bounds = np.asarray(bounds, dtype=np.int64)
     _check(table, bounds)
@@ -54,14 +58,17 @@ def encode(
     rest = table.items @ rotation  # (V, D)
     means = _take_off_means(rest, bounds)
     blocks = rest.reshape(-1, table.n_blocks, BLOCK)
-    spreads = _spreads(blocks)
-    planes, steps = _planes_and_steps(blocks, spreads)
+    K = word_lists(table.n_items, table.n_blocks) if n_lists is None else n_lists
+    if not 0 <= K <= table.n_blocks:
+        raise InputError(f"{K} lists of words, expected 0 to {table.n_blocks}, one per block")
+    planes, scales, steps, words = _coded(blocks, K, rng)
     codes = Codes(
         planes=planes,
         means=means,
         person=(_unknown_person(table) @ rotation).astype(np.float16),
-        spreads=spreads,
+        scales=scales,
         steps=steps,
+        words=words,
         rotation=rotation,
         bounds=bounds,
         rows=_distinct(rows, table.n_blocks),
@@ -69,7 +76,10 @@ def encode(
         gain_values=np.ones(256, dtype=np.float32),
     )
     codes = _with_gains(codes, blocks, gain)
-    log.info("%d items in %d blocks coded, %d rows", len(rest), table.n_blocks, len(codes.rows))
+    log.info(
+        "%d items in %d blocks coded, %d lists of words, %d rows",
+        len(rest), table.n_blocks, K, len(codes.rows),
+    )  # fmt: skip
     return codes
 
 
@@ -127,20 +137,43 @@ def _spreads(blocks: np.ndarray) -> np.ndarray:
     return np.sqrt(total / (len(blocks) * BLOCK)).astype(np.float32)
 
 
-def _planes_and_steps(blocks: np.ndarray, spreads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(N, 8, V) byte columns of numbers (V, N, 8) less their means, and the 36 steps that fit."""
+def _coded(
+    blocks: np.ndarray, n_lists: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Planes (N, 8, V), scales (N, 2), the 36 steps and words (K, 256, 8) of numbers (V, N, 8)."""
     V, N = blocks.shape[:2]
     planes = np.empty((N, PLANES, V), dtype=np.uint8)
-    moments, products = np.zeros((PLANES, PLANES)), np.zeros(PLANES)
+    spreads = _spreads(blocks)
+    if not n_lists:
+        steps = _sign(blocks, spreads, planes)
+        words = np.empty((0, 256, BLOCK), dtype=np.int8)
+        return planes, np.stack([spreads, spreads], axis=1), steps, words
+    found = worded(blocks, spreads, n_lists, rng)
+    planes[:, 0] = found.bytes
+    rest = np.empty_like(blocks)
+    for n in range(N):
+        words = found.words[min(n, n_lists - 1)].astype(np.float32) * found.scales[n]
+        rest[:, n] = blocks[:, n] - words[found.bytes[n]]
+    spreads = _spreads(rest)
+    steps = np.ones(PLANES * (PLANES + 1) // 2, dtype=np.float32)  # words are read as they are
+    inner = np.concatenate([np.arange(b) > 0 for b in range(1, PLANES + 1)])
+    steps[inner] = _sign(rest, spreads, planes[:, 1:])
+    return planes, np.stack([found.scales, spreads], axis=1), steps, found.words
+
+
+def _sign(blocks: np.ndarray, spreads: np.ndarray, planes: np.ndarray) -> np.ndarray:
+    """The steps that fit P planes of signs (N, P, V), which are written, of numbers (V, N, 8)."""
+    P = planes.shape[1]
+    moments, products = np.zeros((P, P)), np.zeros(P)
     scale = np.where(spreads > 0, spreads, 1)[:, None]
-    for start in range(0, V, _ITEMS_AT_ONCE):
+    for start in range(0, len(blocks), _ITEMS_AT_ONCE):
         part = blocks[start : start + _ITEMS_AT_ONCE]
-        columns = sign_planes(part / scale)  # (8, n, N)
+        columns = sign_planes(part / scale)[:P]  # (P, n, N)
         planes[:, :, start : start + len(part)] = columns.transpose(2, 0, 1)
-        signs = (SIGNS[columns] * spreads[:, None]).reshape(PLANES, -1)  # ±σ: large errors count
+        signs = (SIGNS[columns] * spreads[:, None]).reshape(P, -1)  # ±σ: large errors count
         moments += signs @ signs.T
         products += signs @ part.reshape(-1)
-    return planes, fit_steps(moments, products)
+    return fit_steps(moments, products)
 
 
 def _with_gains(codes: Codes, blocks: np.ndarray, kind: Gain) -> Codes:
@@ -151,7 +184,7 @@ def _with_gains(codes: Codes, blocks: np.ndarray, kind: Gain) -> Codes:
         original = blocks[:, n]
         squares[codes.rows[:, n] > 0] += np.einsum("vj,vj->v", original, original)
         for depth in set(codes.rows[:, n].tolist()) - {0}:
-            copy = codes.brackets(n, depth, 0, codes.n_items) * codes.spreads[n]
+            copy = codes.copies(n, depth, 0, codes.n_items)
             here = codes.rows[:, n] == depth
             kept[here] += np.einsum("vj,vj->v", copy, copy)
             products[here] += np.einsum("vj,vj->v", copy, original)

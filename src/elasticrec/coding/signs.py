@@ -43,16 +43,17 @@ def sign_planes(scaled: np.ndarray) -> np.ndarray:
 
 
 def fit_steps(moments: np.ndarray, products: np.ndarray) -> np.ndarray:
-    """(36,) float32 steps a(b, p) that read the numbers of a model with least squared error.
+    """(P(P+1)/2,) float32 steps a(b, p) that read numbers by P signs with least squared error.
 
-    Least squares over b signs needs no more than their second moments, so the 8 × 8 matrix of all
+    Least squares over b signs needs no more than their second moments, so the P × P matrix of all
     signs holds the problem of every depth. A deeper reading is never worse than a shallower one.
 
     Args:
-        moments: (8, 8) Σ ± ± over all numbers, weighted as the errors are.
-        products: (8,) Σ ± z of the signs and the numbers, weighted alike.
+        moments: (P, P) Σ ± ± over all numbers, weighted as the errors are.
+        products: (P,) Σ ± z of the signs and the numbers, weighted alike.
     """
     fitted = [
-        np.linalg.lstsq(moments[:b, :b], products[:b], rcond=1e-12)[0] for b in range(1, PLANES + 1)
+        np.linalg.lstsq(moments[:b, :b], products[:b], rcond=1e-12)[0]
+        for b in range(1, len(products) + 1)
     ]
     return np.concatenate(fitted).astype(np.float32)

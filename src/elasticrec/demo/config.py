@@ -9,6 +9,7 @@ import numpy as np
 from elasticrec.bundle.ids import id_section, storable
 from elasticrec.coding.neighbours import SLOTS
 from elasticrec.coding.signs import BLOCK
+from elasticrec.coding.words import word_lists
 from elasticrec.data.errors import InputError
 from elasticrec.data.split import Split
 from elasticrec.presets import Preset, preset
@@ -75,7 +76,9 @@ class DemoConfig:
             ends = Menu(np.outer((0, DEEPEST), np.ones(N, dtype=np.uint8)), np.array([0, SLOTS]))
             ids = len(id_section(storable(split.item_ids)))
             vector = chosen.train.base != "history"
-            ladder = Ladder.of(ends, FileAccounting(sizes, N, id_bytes=ids, vector=vector))
+            lists = word_lists(split.n_items, N)
+            charged = FileAccounting(sizes, N, id_bytes=ids, n_lists=lists, vector=vector)
+            ladder = Ladder.of(ends, charged)
         else:
             ladder = Ladder.of_counts(N, PaperAccounting(sizes, N, d))
         for budget in self.budgets:

@@ -188,7 +188,7 @@ def stage_stored(folder: ModelFolder) -> Stage:
     """What coding did."""
     table = folder.table()
     planes = 8 * table.n_blocks
-    about = f"{planes} bytes of bit planes and 16 neighbours of {table.n_items:,} items"
+    about = f"{planes} bytes of planes and 16 neighbours of {table.n_items:,} items"
     return Stage("code", about, folder.about.get("store_seconds", 0.0))
 
 

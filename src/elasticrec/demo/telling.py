@@ -57,9 +57,7 @@ def tell(place: DemoFolder, config: DemoConfig, narrator: Narrator) -> Story:
     narrator.say(f"{stages[-1].about}, in {stages[-1].seconds:.0f} s")
 
     if config.packs:
-        narrator.step(
-            "Code", "turn every item into bit planes, and list the items that vote for it"
-        )
+        narrator.step("Code", "turn every item into planes, and list the items that vote for it")
         stored(folder, config, narrator)
         stages.append(stage_stored(folder))
         narrator.say(f"{stages[-1].about}, in {stages[-1].seconds:.0f} s")

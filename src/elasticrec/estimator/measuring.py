@@ -156,7 +156,12 @@ def measuring_of(
         return _paper_measuring(folder, samples, asked, even, device, threads)
     coded = load_coded(folder)
     kind = person or coded.person
-    charged = FileAccounting(groups.sizes, coded.codes.n_blocks, vector=kind == "vector+history")
+    charged = FileAccounting(
+        groups.sizes,
+        coded.codes.n_blocks,
+        n_lists=coded.codes.n_lists,
+        vector=kind == "vector+history",
+    )
     draws = Draws(
         charged,
         groups.n_groups,
@@ -174,6 +179,7 @@ def measuring_of(
     depends |= {"mixing": folder.fingerprint("mixing"), "person": kind}
     depends |= {"planned": PLANNED, "even": even}
     about = {"accounting": "file", "person": kind, "even_share": even}
+    about |= {"n_lists": coded.codes.n_lists}
     return Measuring(draws, make, depends, about, ("split", "table", "groups", *PARTS))
 
 

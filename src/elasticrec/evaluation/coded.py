@@ -38,7 +38,7 @@ class CodedModel:
     """What a coded model ranks with."""
 
     codes: Codes
-    """Every item's bit planes."""
+    """Every item's planes."""
     neighbours: Neighbours
     """Every item's neighbours."""
     menu: Menu

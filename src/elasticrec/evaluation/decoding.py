@@ -25,10 +25,12 @@ class Decoder:
         self._codes = codes
         self._planes = _tensor(codes.planes, device)  # (N, 8, V)
         self._means = _tensor(codes.means.astype(np.float32), device)  # (G, D)
-        self._spreads = _tensor(codes.spreads, device)
-        steps = step_table(codes.steps.astype(np.float32))  # (8, 8)
-        tables = steps[:, :, None, None] * SIGNS  # (8, 8, 256, 8): depth, plane, byte
-        self._tables = torch.from_numpy(tables).to(device)
+        self._scales = _tensor(codes.scales, device)
+        self._steps = step_table(codes.steps.astype(np.float32))  # (8, 8)
+        tables = self._steps[:, :, None, None] * SIGNS  # (8, 8, 256, 8): depth, plane, byte
+        self._signs = torch.from_numpy(tables).to(device)
+        readings = np.stack([codes.reading(n) for n in range(codes.n_blocks)])
+        self._readings = torch.from_numpy(readings).to(device)  # (N, 256, 8)
         self._device = device
         self._kept: OrderedDict[tuple[int, bytes], Tensor] = OrderedDict()
         self._lock = threading.Lock()
@@ -61,15 +63,32 @@ class Decoder:
         by_block = vectors.view(hi - lo, -1, SIGNS.shape[1])  # (n, N, 8)
         for depth in np.unique(depths[depths > 0]).tolist():
             blocks = torch.from_numpy(np.flatnonzero(depths == depth)).to(self._device)
-            bytes_ = self._planes[blocks, :depth, lo:hi].permute(2, 0, 1)  # (n, b, depth)
-            index = bytes_.to(torch.int32) + 256 * torch.arange(
-                depth, dtype=torch.int32, device=self._device
-            )
-            table = self._tables[depth - 1, :depth].reshape(-1, SIGNS.shape[1])
-            sums = embedding_bag(index.reshape(-1, depth), table, mode="sum")
-            kept = sums.view(hi - lo, len(blocks), -1) * self._spreads[blocks, None]
+            kept = self._first(blocks, lo, hi) * float(self._steps[depth - 1, 0])
+            if depth > 1:
+                kept += self._others(blocks, depth, lo, hi)
             by_block[:, blocks] += kept * gain[:, None, None]
         return vectors
+
+    def _first(self, blocks: Tensor, lo: int, hi: int) -> Tensor:
+        """(n, b, 8) what the first planes of some blocks say."""
+        at = self._planes[blocks, 0, lo:hi].T.to(torch.int32)  # (n, b)
+        at = at + 256 * torch.arange(len(blocks), dtype=torch.int32, device=self._device)
+        table = self._readings[blocks] * self._scales[blocks, 0, None, None]
+        return (
+            table.reshape(-1, SIGNS.shape[1])
+            .index_select(0, at.reshape(-1))
+            .view(hi - lo, len(blocks), -1)
+        )
+
+    def _others(self, blocks: Tensor, depth: int, lo: int, hi: int) -> Tensor:
+        """(n, b, 8) what the planes after the first say of blocks of one depth."""
+        bytes_ = self._planes[blocks, 1:depth, lo:hi].permute(2, 0, 1)  # (n, b, depth - 1)
+        index = bytes_.to(torch.int32) + 256 * torch.arange(
+            depth - 1, dtype=torch.int32, device=self._device
+        )
+        table = self._signs[depth - 1, 1:depth].reshape(-1, SIGNS.shape[1])
+        sums = embedding_bag(index.reshape(-1, depth - 1), table, mode="sum")
+        return sums.view(hi - lo, len(blocks), -1) * self._scales[blocks, 1, None]
 
     def _gain(self, depths: np.ndarray, lo: int, hi: int) -> Tensor:
         """(n,) the gains of some items under a row."""

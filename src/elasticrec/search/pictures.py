@@ -32,7 +32,7 @@ def terminal_map(
 ) -> Table:
     """A table of one line per group: its items, its blocks as a strip, their count, its bytes.
 
-    In the strip `█` is a whole block, a digit its bit planes, `·` a dropped one.
+    In the strip `█` is a whole block, a digit its planes, `·` a dropped one.
 
     Args:
         sizes: G items per group; None where unknown.

@@ -66,7 +66,10 @@ class Searcher:
             self.menu = folder.load_part("menu", Menu.load)
             self.order = np.arange(self.menu.n_blocks)  # codes are in that order
             self.accounting = charged or FileAccounting(
-                self.groups.sizes, self.menu.n_blocks, vector=self.person == "vector+history"
+                self.groups.sizes,
+                self.menu.n_blocks,
+                n_lists=int(self.estimator.about.get("n_lists", 0)),
+                vector=self.person == "vector+history",
             )
         else:
             table = folder.table()

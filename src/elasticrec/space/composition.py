@@ -16,7 +16,7 @@ from elasticrec.data.interactions import fingerprint
 F32 = 32
 """The depth of a block kept whole, as 32-bit floats: the paper's setting."""
 DEEPEST = 8
-"""The largest depth in bit planes; depths are 0 (dropped), 1 to 8, or `F32`."""
+"""The largest depth in planes; depths are 0 (dropped), 1 to 8, or `F32`."""
 FORMAT = "elasticrec composition 1"
 """What the first field of a saved composition says."""
 
@@ -50,7 +50,7 @@ class Composition:
     """What each group keeps: depths of its blocks and a count of neighbours; never changes."""
 
     depths: np.ndarray
-    """(G, N) uint8: 0 dropped, 1 to 8 bit planes, `F32` whole."""
+    """(G, N) uint8: 0 dropped, 1 to 8 planes, `F32` whole."""
     neighbours: np.ndarray
     """(G,) uint8: neighbours that each item of the group carries."""
 

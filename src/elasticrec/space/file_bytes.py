@@ -11,7 +11,7 @@ from elasticrec.space.budget import Accounting
 from elasticrec.space.composition import DEEPEST, Composition
 
 BLOCK = 8
-"""Numbers per block: a bit plane of a block is one byte per item."""
+"""Numbers per block: a plane of a block is one byte per item."""
 ALIGNMENT = 64
 """Every section starts at a multiple of it."""
 PREFIX_BYTES, ENTRY_BYTES = 64, 32
@@ -20,7 +20,9 @@ SHAPE_BYTES, META_BYTES, GROUP_BYTES = 64, 512, 16
 STEPS = DEEPEST * (DEEPEST + 1) // 2
 """Steps a(b, p) of the depths b = 1 … 8 and planes p < b."""
 DECODE_BYTES = 4 * (STEPS + 256 + 16)
-"""Steps, values of gains and values of votes; the spreads of N blocks come before them."""
+"""Steps, values of gains and values of votes; two scales of each block come before them."""
+LIST_BYTES = 256 * BLOCK
+"""One list of words."""
 VECTOR_PREFIX_BYTES = 48
 """What stands before the numbers in a person's vector file."""
 MOST_NEIGHBOURS = 16
@@ -65,6 +67,8 @@ class FileAccounting(Accounting):
     """Length of the section with the ids; 0 where an id is the item's number."""
     n_withdrawn: int = field(default=0, kw_only=True)
     """Items that are never listed."""
+    n_lists: int = field(default=0, kw_only=True)
+    """K: lists of words."""
     map: bool = field(default=False, kw_only=True)
     """Whether the D×D map is stored."""
     vector: bool = field(default=True, kw_only=True)
@@ -79,6 +83,7 @@ class FileAccounting(Accounting):
             ("items", self.n_items, 1, MOST_ITEMS),
             ("groups", len(sizes), 1, MOST_GROUPS),
             ("blocks", self.n_blocks, 1, MOST_BLOCKS),
+            ("lists of words", self.n_lists, 0, self.n_blocks),
             ("bytes of ids", self.id_bytes, 0, 2**40),
             ("withdrawn items", self.n_withdrawn, 0, self.n_items),
         )
@@ -136,18 +141,19 @@ class FileAccounting(Accounting):
     def _start(self, *, neighbours: bool) -> int:
         """Where the codes start."""
         G, N = len(self.group_sizes), self.n_blocks
-        n_sections = 6 + neighbours + self.map + (self.id_bytes > 0) + (self.n_withdrawn > 0)
+        beside = (self.map, self.id_bytes > 0, self.n_withdrawn > 0, self.n_lists > 0)
+        n_sections = 6 + neighbours + sum(beside)
         at = PREFIX_BYTES + ENTRY_BYTES * n_sections
         means = (G + 1) * BLOCK * N * 2
-        for length in (SHAPE_BYTES, META_BYTES, G * (GROUP_BYTES + N), means, 4 * N + DECODE_BYTES):
+        for length in (SHAPE_BYTES, META_BYTES, G * (GROUP_BYTES + N), means, 8 * N + DECODE_BYTES):
             at = aligned(at) + length
         return aligned(at)
 
     def _tail_bytes(self) -> int:
-        """Map, ids and withdrawn items, padding between them included; 0 where there is none."""
+        """Map, ids, withdrawn items and words, with the padding between them; 0 without any."""
         at = 0
         square = (BLOCK * self.n_blocks) ** 2 * 2 if self.map else 0
-        for length in (square, self.id_bytes, 4 * self.n_withdrawn):
+        for length in (square, self.id_bytes, 4 * self.n_withdrawn, LIST_BYTES * self.n_lists):
             at = aligned(at) + length if length else at
         return at
 

@@ -17,13 +17,14 @@ NEIGHBOUR_BYTES = 2.5
 """About what a neighbour takes."""
 NARROW, DEEP = (2, 4, 8, 16), (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """Planes per item: so many, and so many times N."""
-SHARPNESS = 0.75
-"""Energies are raised to this power: a list's top needs the weak blocks more than squares do."""
+SHARPNESS, WORDS_SHARPNESS = 0.75, 0.5
+"""Energies are raised to this power, with signs alone and beside words: a list's top needs the weak
+blocks more than squares do, and words leave less of the strong ones."""
 LEAST_SHARE, MOST_SHARE = 1 / 12, 2.0
 """Bytes of neighbours beside those of codes, between which a row is worth its place."""
 
 
-def default_menu(energy: np.ndarray) -> Menu:
+def default_menu(energy: np.ndarray, *, words: bool = False) -> Menu:
     """At most about 48 rows from nothing to all there is, each dense row part of the next.
 
     A row that keeps both codes and neighbours must have neither far more of the one than of the
@@ -32,11 +33,13 @@ def default_menu(energy: np.ndarray) -> Menu:
 
     Args:
         energy: (N,) how much each block moves scores, item × user (`space.energy`).
+        words: whether first planes hold words.
     """
     N = len(energy)
     totals = sorted({n for n in NARROW if n < N} | {round(share * N) for share in DEEP} | {0})
     rows, counts = [], []
-    for depths in filled_depths(np.asarray(energy) ** SHARPNESS, totals):
+    sharp = np.asarray(energy) ** (WORDS_SHARPNESS if words else SHARPNESS)
+    for depths in filled_depths(sharp, totals, words=words):
         for count in NEIGHBOURS:
             if _worth_a_row(int(depths.sum()), count, DEEPEST * N):
                 rows.append(depths)
@@ -51,15 +54,17 @@ def _worth_a_row(planes: int, count: int, everything: int) -> bool:
     return LEAST_SHARE <= NEIGHBOUR_BYTES * count / planes <= MOST_SHARE
 
 
-def filled_depths(energy: np.ndarray, totals: Sequence[int]) -> np.ndarray:
+def filled_depths(energy: np.ndarray, totals: Sequence[int], *, words: bool = False) -> np.ndarray:
     """(n, N) uint8 depths that spend so many planes in all; each row contains the smaller ones.
 
     Planes go one by one to the block whose next plane lowers the mean square error of a score most:
-    reverse water-filling in whole planes.
+    reverse water-filling in whole planes. A word says so much more than a plane of signs that every
+    block gets its word before any gets signs.
 
     Args:
         energy: (N,) mean square of what each block adds to a score.
         totals: numbers of planes, from 0 to 8·N.
+        words: whether first planes hold words.
     """
     energy = np.asarray(energy, dtype=np.float64)
     if energy.ndim != 1 or not len(energy) or not np.isfinite(energy).all() or energy.min() < 0:
@@ -68,5 +73,8 @@ def filled_depths(energy: np.ndarray, totals: Sequence[int]) -> np.ndarray:
     if min(totals) < 0 or max(totals) > most:
         raise InputError(f"{min(totals)} to {max(totals)} planes, expected 0 to {most}")
     gains = energy[:, None] * -np.diff(LEFT_OVER)  # (N, 8), falling along each row
+    if words:
+        gains[:, 1:] = gains[:, :-1]  # signs start anew after the word
+        gains[:, 0] += gains.max()
     order = np.argsort(-gains.ravel(), kind="stable") // DEEPEST  # blocks, plane by plane
     return np.array([np.bincount(order[:n], minlength=len(energy)) for n in totals], np.uint8)
