@@ -43,6 +43,8 @@ class Session:
     """Epochs of each trial; None as many as are trained in the end."""
     tables: Path | None = None
     """Folder of trained tables of ours."""
+    ours: Path | None = None
+    """Folder of splits for ours, where another part of train is held out for validation."""
 
     def trials(self, dataset: str, method: str, loss: str) -> list[dict[str, Any]]:
         """The settings of a method to choose from."""
@@ -100,11 +102,13 @@ class Session:
         """The best settings of a method on test: every seed and size."""
         wanted = tuple(mb for mb in methods.sizes_of(method) if mb in (self.sizes or (mb,)))
         together = [wanted] if methods.trains_once(method) else [(mb,) for mb in wanted]
+        folder = self.ours if method == OURS and self.ours else self.data
         return [
             Task(
                 "table2", dataset, method, loss, settings, seed, sizes, "test",
-                self.data / f"{dataset}.npz", self.results, self.kept, self.extent,
+                folder / f"{dataset}.npz", self.results, self.kept, self.extent,
                 self.device, self.threads, tables=self.tables,
+                held_out="" if folder == self.data else folder.name,
             )
             for loss, settings in self.best(dataset, method)
             for seed in range(self.seeds)

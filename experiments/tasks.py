@@ -76,6 +76,8 @@ class Task:
     """Of a tuning: validation pairs of the split it reads."""
     tables: Path | None = None
     """Folder of tables kept by `experiments.bases run --keep`, for ours."""
+    held_out: str = ""
+    """What the split holds out for validation, where that is not what the others' do."""
 
     def __str__(self) -> str:
         sizes = "/".join(f"{mb:g}" for mb in self.sizes)
@@ -89,6 +91,8 @@ class Task:
         if self.method in LIBRARY:
             found |= plan_of(self).config()
         found |= self.extent.config()
+        if self.held_out:
+            found["held_out"] = self.held_out
         return found | ({} if self.tuned_on is None else {"tuned_on": self.tuned_on})
 
 

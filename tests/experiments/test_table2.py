@@ -176,3 +176,11 @@ def test_users_are_compared_by_a_command_of_its_own(tmp_path, monkeypatch):
     for seeds, made in ((3, 0), (1, 1), (1, 0)):
         done = CliRunner().invoke(table2.app, ["compare", "--seeds", str(seeds)])
         assert done.output == f"{made} comparisons of {seeds} seeds\n"
+
+
+def test_ours_may_hold_out_another_part_of_train_and_its_lines_say_so(session, tmp_path):
+    usual = session.test_tasks("goodbooks", "ours")[0]
+    apart = replace(session, ours=tmp_path / "last").test_tasks("goodbooks", "ours")[0]
+    assert apart.data == tmp_path / "last" / "goodbooks.npz"
+    assert usual.data == tmp_path / "goodbooks.npz"
+    assert apart.config() == usual.config() | {"held_out": "last"}
