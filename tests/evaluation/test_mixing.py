@@ -113,3 +113,30 @@ def test_reports_progress_and_refuses_nonsense(coded, rng):
     for wrong in ({"n_users": 0}, {"n_weights": 0}, {"seed": -1}, {"metric": "mrr@5"}):
         with pytest.raises(InputError):
             MixingConfig(**wrong)
+
+
+def test_sparse_rows_are_weighed_beside_a_dense_one(coded, rng):
+    model, asked = coded[0](rng), coded[1](rng)
+    fitted = fit_mixing(model, split_of(asked), SMALL)
+    menu, planes = model.menu, model.menu.depths.sum(axis=1)
+    dense = planes[planes >= menu.n_blocks].min()
+    sparse = np.flatnonzero((planes < dense) & (menu.neighbours > 0))
+    assert len(sparse)
+    assert np.array_equal(np.flatnonzero(~np.isnan(fitted.beside[0, :, 0])), sparse)
+    count = menu.neighbours[(planes == dense)]
+    usual = np.bincount(menu.neighbours[menu.neighbours > 0]).argmax()
+    beside = np.flatnonzero((planes == dense) & (menu.neighbours == count[count <= usual].max()))[0]
+    for row in sparse[:3].tolist():
+        measured = []
+        for weight in fitted.grid:
+            weights = fitted.mixing.weights.copy()
+            weights[row] = weight
+            mixed = replace(model, mixing=Mixing(weights, fitted.mixing.by_root))
+            kept = menu.compose(np.where(np.arange(5) < 2, beside, row))
+            scores = device_scores(mixed, None, asked, "vector+history")
+            plain = PlainEvaluator(scores, asked, "recall@5")
+            measured.append(plain.evaluate(kept.depths[None], kept.neighbours[None])[0])
+        assert fitted.beside[0, row] == pytest.approx(measured)
+        assert fitted.mixing.weights[row, 0] == pytest.approx(
+            best_weight(fitted.beside[0, row], fitted.grid), rel=1e-6
+        )

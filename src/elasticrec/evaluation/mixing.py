@@ -17,7 +17,7 @@ from elasticrec.data.errors import InputError
 from elasticrec.evaluation.compositions import validation_questions
 from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.questions import evened
-from elasticrec.evaluation.weight_curves import WeightCurves, even_weight
+from elasticrec.evaluation.weight_curves import Beside, WeightCurves, even_weight
 
 if TYPE_CHECKING:
     from elasticrec.data.splitting import Split
@@ -64,6 +64,8 @@ class FittedMixing:
     """(W,) the weights tried, 0 first."""
     quality: np.ndarray
     """(2, R, W) the metric by kind of person, row and weight; NaN for a kind not tried."""
+    beside: np.ndarray
+    """(2, R, W) the same of sparse rows where popular groups keep a dense one; NaN elsewhere."""
 
 
 def fit_mixing(
@@ -76,6 +78,9 @@ def fit_mixing(
 ) -> FittedMixing:
     """The weights that are best on validation, for every row of a model's menu.
 
+    A weight is first chosen as if all groups kept its row. But rows of few or no planes are for
+    the less popular groups of a composition, and alone among their like any weight will do, or one
+    far too large: theirs are chosen again while the popular half keeps a row of denser codes.
     A model without user vectors has the same weights for both kinds of person.
 
     Args:
@@ -84,7 +89,7 @@ def fit_mixing(
     asked = _asked(model, split, config)
     persons = PERSONS if model.users is not None else PERSONS[1:]
     R = model.menu.n_rows
-    total = R * (len(persons) + 1)
+    total = R * (2 * len(persons) + 1)
     tell = progress or (lambda *_: None)
     first = _by_root(model, asked, config, device)
     tell(R, total)
@@ -95,9 +100,18 @@ def fit_mixing(
         curves = WeightCurves(model, asked, person, by_root, config.metric, device)
         quality[PERSONS.index(person)] = curves.of_rows(np.arange(R), grid)
         tell(R, total)
-    return FittedMixing(
-        Mixing(_chosen(quality, grid, model.menu.neighbours), by_root), grid, quality
-    )
+    weights = _chosen(quality, grid, model.menu.neighbours)
+    beside = np.full(quality.shape, np.nan)
+    reference, sparse = _reference(model)
+    for person in persons:
+        if len(sparse):
+            column = PERSONS.index(person)
+            half = Beside(reference, float(weights[reference, column]), model.codes.n_groups // 2)
+            curves = WeightCurves(model, asked, person, by_root, config.metric, device, half)
+            beside[column, sparse] = curves.of_rows(sparse, grid)
+        tell(R, total)
+    again = _chosen(np.where(np.isnan(beside), quality, beside), grid, model.menu.neighbours)
+    return FittedMixing(Mixing(again, by_root), grid, quality, beside)
 
 
 def votes_quality(
@@ -129,6 +143,23 @@ def _by_root(
         curves = WeightCurves(model, asked, person, by_root, config.metric, device)
         found[by_root] = grid, float(curves.of_rows(rows, grid).max(axis=1).mean())
     return found
+
+
+def _reference(model: CodedModel) -> tuple[int, np.ndarray]:
+    """The row that popular groups keep, and the rows with votes that are sparser than it.
+
+    It is the sparsest that has a plane for every block, or else the densest there is, with the
+    usual number of neighbours, or else the most below it.
+    """
+    menu = model.menu
+    planes = menu.depths.sum(axis=1, dtype=np.int64)
+    enough = planes[planes >= menu.n_blocks]
+    wanted = int(enough.min()) if len(enough) else int(planes.max())
+    rows = np.flatnonzero((planes == wanted) & (menu.neighbours <= _usual_count(model)))
+    if model.codes.n_groups < 2 or not wanted or not len(rows):
+        return 0, np.zeros(0, dtype=np.int64)
+    reference = int(rows[menu.neighbours[rows].argmax()])
+    return reference, np.flatnonzero((planes < wanted) & (menu.neighbours > 0))
 
 
 def _usual_count(model: CodedModel) -> int:

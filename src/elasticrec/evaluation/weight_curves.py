@@ -1,4 +1,4 @@
-"""Quality of rows against the weight of votes, each row given to all groups alike.
+"""Quality of rows against the weight of votes, each row given to all groups alike, or to some.
 
 A weight changes the scores of voted items only, so the dense scores and their best are shared by
 all weights, and ranks are counted, never sorted.
@@ -6,11 +6,13 @@ all weights, and ranks are counted, never sorted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from elasticrec.coding.mixing import PERSONS, Mixing
 from elasticrec.evaluation.arithmetic import full_precision, single_thread
 from elasticrec.evaluation.compositions import mean_metric, user_chunks
 from elasticrec.evaluation.device_path import device_scores
@@ -18,17 +20,30 @@ from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.persons import folded_vectors
 from elasticrec.evaluation.toplist import hide
 from elasticrec.evaluation.voted_ranks import VotedRanks
+from elasticrec.evaluation.votes import Cast
 from elasticrec.space.composition import Composition
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from elasticrec.evaluation.coded import CodedModel
+    from elasticrec.evaluation.coded import CodedModel, CodedScores
     from elasticrec.evaluation.questions import Questions
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What some groups keep while others try a row."""
+
+    row: int
+    """Their row of the menu."""
+    weight: float
+    """What a vote counts under it."""
+    n_groups: int
+    """How many groups keep it: the first ones."""
+
+
 class WeightCurves:
-    """Quality of rows, each given to all groups alike, against the weight of votes."""
+    """Quality of rows against the weight of votes, given to all groups or beside a row."""
 
     def __init__(
         self,
@@ -38,7 +53,17 @@ class WeightCurves:
         by_root: bool,
         metric: str,
         device: str,
+        beside: Beside | None = None,
     ) -> None:
+        """Curves of a model's rows for the persons asked about.
+
+        Args:
+            beside: what the first groups keep; None where all groups try a row.
+        """
+        self._beside = beside or Beside(0, 0.0, 0)
+        weights = np.zeros((model.menu.n_rows, len(PERSONS)))
+        weights[self._beside.row] = self._beside.weight
+        model = replace(model, mixing=Mixing(weights, by_root))
         self._model, self._asked, self._person, self._metric = model, asked, person, metric
         self._scores = device_scores(model, None, asked, person, device=device)
         self._factors = vote_factors(asked, by_root, self._scores.device)
@@ -61,18 +86,20 @@ class WeightCurves:
 
     def _ranks(self, depths: np.ndarray, counts: np.ndarray, grid: np.ndarray) -> np.ndarray:
         """(c, W, n) ranks of every relevant pair under one dense row and some neighbour counts."""
-        G = self._model.codes.n_groups
-        alike = Composition(np.tile(depths, (G, 1)), np.zeros(G, dtype=np.uint8))
+        G, first = self._model.codes.n_groups, self._beside.n_groups
+        kept = np.tile(depths, (G, 1))
+        kept[:first] = self._model.menu.depths[self._beside.row]
         scores = self._scores
-        if self._person == "history" and depths.any():
-            # Without codes she stays folded in from all planes: such a row is for some groups of a
-            # composition, and the others have codes.
-            scores = scores.with_vectors(folded_vectors(self._model, self._asked.seen, alike))
+        if self._person == "history" and kept.any():
+            # Without any codes she stays folded in from all planes: such a row is for some groups
+            # of a composition, and the others have codes.
+            whole = Composition(kept, np.zeros(G, dtype=np.uint8))
+            scores = scores.with_vectors(folded_vectors(self._model, self._asked.seen, whole))
         k = parse_metric(self._metric).k
         parts = []
         with full_precision(), single_thread():
             for start, stop in user_chunks(scores):
-                dense = scores.all_dense(depths, start, stop)
+                dense = self._without_votes(scores, depths, start, stop)
                 some = np.arange(start, stop)
                 seen, relevant = self._asked.seen.rows(some), self._asked.relevant.rows(some)
                 hide(dense, torch.from_numpy(seen.indptr), torch.from_numpy(seen.items))
@@ -83,11 +110,29 @@ class WeightCurves:
                 voted = VotedRanks(dense, users, items, k)
                 mine = self._factors[start:stop]
                 found = [
-                    voted.under(scores.all_votes(int(count), start, stop), mine, grid)
+                    voted.under(self._votes(scores, int(count), start, stop), mine, grid)
                     for count in counts
                 ]
                 parts.append(np.stack(found))
         return np.concatenate(parts, axis=2)
+
+    def _without_votes(
+        self, scores: CodedScores, depths: np.ndarray, start: int, stop: int
+    ) -> Tensor:
+        """(u, V) scores before the groups that try a row vote; the others have voted."""
+        out = scores.all_dense(depths, start, stop)
+        menu, row = self._model.menu, self._beside.row
+        for g in range(self._beside.n_groups):
+            lo, hi = (int(bound) for bound in scores.bounds[g : g + 2])
+            count = int(menu.neighbours[row])
+            scores.write(out[:, lo:hi], g, menu.depths[row], count, start, stop)
+        return out
+
+    def _votes(self, scores: CodedScores, count: int, start: int, stop: int) -> Cast:
+        """Votes for items of the groups that try a row."""
+        cast = scores.all_votes(count, start, stop)
+        mine = cast.items >= int(scores.bounds[self._beside.n_groups])
+        return Cast(cast.users[mine], cast.items[mine], cast.votes[mine])
 
 
 def even_weight(
