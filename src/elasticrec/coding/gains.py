@@ -1,11 +1,13 @@
 """Row gains: one byte per item and row of depths, which makes groups of different depth comparable.
 
 What a row keeps of an item is a rough copy of some blocks of its vector about the group's mean. Its
-gain scales the copy, by what was measured of those blocks alone (dropped ones would inflate it):
+gain scales the copy:
 
-- `norm`: the copy gets the length of the original;
-- `product`: its product with the original becomes the original's with itself, so that a person
-  whose vector points there gets the right score;
+- `norm`: the copy gets the length of the original: of what is kept of it, or of all of it where
+  nothing is dropped, and else the geometric mean of the two (the one lets items of sparse rows rank
+  too low, the other inflates what little is known of them);
+- `product`: its product with the kept blocks of the original becomes theirs with themselves, so
+  that a person whose vector points there gets the right score;
 - `projection`: it comes as near to the original as it can, and is short where it is rough.
 """
 
@@ -27,12 +29,13 @@ _WIDEST = 100.0
 
 
 def row_gains(
-    squares: np.ndarray, kept: np.ndarray, products: np.ndarray, kind: Gain
+    squares: np.ndarray, whole: np.ndarray, kept: np.ndarray, products: np.ndarray, kind: Gain
 ) -> np.ndarray:
     """Gains of the same shape as what they are made from; 1 where there is nothing to scale.
 
     Args:
         squares: squared lengths of the originals, in the blocks that a row keeps.
+        whole: squared lengths of the originals, in all blocks.
         kept: squared lengths of the copies.
         products: products of copies and originals.
         kind: `norm`, `product` or `projection`.
@@ -41,6 +44,8 @@ def row_gains(
         raise InputError(f"gains of kind {kind!r}, expected one of {', '.join(get_args(Gain))}")
     below = products if kind == "product" else kept
     above = np.maximum(products, 0) if kind == "projection" else squares
+    if kind == "norm":
+        above = np.sqrt(squares * whole)
     usable = below > 0
     ratio = above / np.where(usable, below, 1)
     return np.where(usable, np.sqrt(ratio) if kind == "norm" else ratio, 1.0)

@@ -180,15 +180,18 @@ def _with_gains(codes: Codes, blocks: np.ndarray, kind: Gain) -> Codes:
     """The codes with the gains of all their rows, from what was coded (V, N, 8)."""
     shape = (len(codes.rows), codes.n_items)
     squares, kept, products = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    whole = np.zeros(codes.n_items)
     for n in range(codes.n_blocks):
         original = blocks[:, n]
-        squares[codes.rows[:, n] > 0] += np.einsum("vj,vj->v", original, original)
+        lengths = np.einsum("vj,vj->v", original, original)
+        whole += lengths
+        squares[codes.rows[:, n] > 0] += lengths
         for depth in set(codes.rows[:, n].tolist()) - {0}:
             copy = codes.copies(n, depth, 0, codes.n_items)
             here = codes.rows[:, n] == depth
             kept[here] += np.einsum("vj,vj->v", copy, copy)
             products[here] += np.einsum("vj,vj->v", copy, original)
-    gains, values = gain_bytes(row_gains(squares, kept, products, kind))
+    gains, values = gain_bytes(row_gains(squares, whole, kept, products, kind))
     return replace(codes, gains=gains, gain_values=values)
 
 
