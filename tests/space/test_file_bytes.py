@@ -10,7 +10,16 @@ from elasticrec.space.file_bytes import FileAccounting, number_bits, slot_bytes
 from elasticrec.space.ladder import Ladder
 
 
-def by_hand(sizes, depths, neighbours, *, id_bytes=0, n_withdrawn=0, map=False):  # noqa: A002
+def by_hand(
+    sizes,
+    depths,
+    neighbours,
+    *,
+    id_bytes=0,
+    n_withdrawn=0,
+    map=False,  # noqa: A002
+    n_lists=0,
+):
     """The page's layout, section by section."""
     G, N = len(sizes), len(depths[0])
     V = sum(sizes)
@@ -20,8 +29,9 @@ def by_hand(sizes, depths, neighbours, *, id_bytes=0, n_withdrawn=0, map=False):
         K * ((bits // 8) * n + (bits % 8) * ((n + 7) // 8) + (n + 1) // 2)
         for n, K in zip(sizes, neighbours, strict=True)
     )
-    lengths = [64, 512, G * (16 + N), (G + 1) * 8 * N * 2, 4 * N + 144 + 1024 + 64, codes]
+    lengths = [64, 512, G * (16 + N), (G + 1) * 8 * N * 2, 8 * N + 144 + 1024 + 64, codes]
     lengths += [n for n in (slots, (8 * N) ** 2 * 2 * map, id_bytes, 4 * n_withdrawn) if n]
+    lengths += [2048 * n_lists] if n_lists else []
     end = 64 + 32 * len(lengths)
     for length in lengths:
         end = (end + 63) // 64 * 64 + length
@@ -30,7 +40,7 @@ def by_hand(sizes, depths, neighbours, *, id_bytes=0, n_withdrawn=0, map=False):
 
 shapes = st.tuples(
     st.lists(st.integers(1, 700), min_size=1, max_size=5),
-    st.integers(1, 6),
+    st.integers(1, 24),
     st.sampled_from([0, 1, 63, 64, 4000]),
     st.sampled_from([0, 1, 5]),
     st.booleans(),
@@ -44,6 +54,7 @@ def test_the_formula_is_the_layout_of_the_page(shape):
     sizes, N, id_bytes, n_withdrawn, with_map, seed = shape
     rng = np.random.default_rng(seed)
     beside = {"id_bytes": id_bytes, "n_withdrawn": min(n_withdrawn, sum(sizes)), "map": with_map}
+    beside |= {"n_lists": int(rng.integers(N + 1))}
     depths = rng.integers(0, 9, (4, len(sizes), N)) * rng.integers(0, 2, (4, len(sizes), 1))
     neighbours = rng.integers(0, 17, (4, len(sizes))) * rng.integers(0, 2, (4, 1))
     accounting = FileAccounting(np.array(sizes), N, **beside)
@@ -71,6 +82,7 @@ def test_what_a_ladder_charges_is_the_file_or_at_most_126_bytes_more(shape):
         id_bytes=id_bytes,
         n_withdrawn=min(n_withdrawn, sum(sizes)),
         map=with_map,
+        n_lists=int(rng.integers(N + 1)),
     )
     planes = rng.integers(0, 9, (6, N)) * rng.integers(0, 2, (6, 1))
     counts = rng.integers(0, 17, 6) * rng.integers(0, 2)

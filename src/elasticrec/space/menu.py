@@ -74,7 +74,8 @@ def filled_depths(energy: np.ndarray, totals: Sequence[int], *, words: bool = Fa
         raise InputError(f"{min(totals)} to {max(totals)} planes, expected 0 to {most}")
     gains = energy[:, None] * -np.diff(LEFT_OVER)  # (N, 8), falling along each row
     if words:
-        gains[:, 1:] = gains[:, :-1]  # signs start anew after the word
-        gains[:, 0] += gains.max()
-    order = np.argsort(-gains.ravel(), kind="stable") // DEEPEST  # blocks, plane by plane
+        gains = gains[:, :-1]  # signs start anew after the word
+    order = np.argsort(-gains.ravel(), kind="stable") // gains.shape[1]  # blocks, plane by plane
+    if words:
+        order = np.concatenate([np.argsort(-energy, kind="stable"), order])
     return np.array([np.bincount(order[:n], minlength=len(energy)) for n in totals], np.uint8)
