@@ -126,9 +126,9 @@ class _Ids:
         _equal("first and last offset of IDS", (self.at[0], self.at[-1]), (0, len(self.raw)))
         for start in range(0, V, STRETCH):
             part = self.at[start : start + STRETCH + 1]
+            _within("an offset of IDS", part, 0, len(self.raw))
             _check((part[1:] > part[:-1]).all(), "offsets of IDS", "others", "rising ones")
-            inside = (self.raw[part[:-1]] & 0xC0) == 0x80
-            _check(not inside.any(), "start of an id", "a continuation byte", "a character")
+            _within("first byte (i8) of an id", self.raw[part[:-1]].view(np.int8), -64, 127)
         parts = (self.raw[i : i + STRETCH].tobytes() for i in range(0, len(self.raw), STRETCH))
         try:
             sum(map(len, codecs.iterdecode(parts, "utf-8")))

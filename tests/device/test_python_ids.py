@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import elasticrec_device
-from tests.bundle.making import random_ids
+from elasticrec.bundle.header import Kind
+from elasticrec.bundle.writer import pack
+from elasticrec.space.composition import Composition, Menu
+from tests.bundle.damage import Draft
+from tests.bundle.making import random_ids, random_material
 from tests.device.packing import packed
 
 
@@ -70,3 +74,17 @@ def test_unknown_ids_are_skipped_and_counted_each_time(bundle):
 
 def test_duplicates_count_once_and_order_does_not_matter(bundle):
     assert bundle.recommend([5, 3, 5, 5, 9]) == bundle.recommend([3, 5, 9])
+
+
+def test_offsets_past_the_text_are_refused_wherever_they_stand():
+    V = 20_000  # more than are checked at a time
+    rng = np.random.default_rng(0)
+    ids = [f"item {number}" for number in range(V)]
+    material = random_material(rng, (V,), 1, menu=Menu(np.array([[1]]), np.array([0])), ids=ids)
+    draft = Draft(pack(material, Composition(np.array([[1]]), np.array([0])), about={}))
+    for number in (16_384, 16_385, 19_000):
+        bad = Draft(draft.file())
+        for place in range(number, V):  # still rising, but beyond the end
+            bad.pack(Kind.IDS, "I", 4 * place, 2**31 + place)
+        with pytest.raises(elasticrec_device.BundleError, match="an offset of IDS"):
+            elasticrec_device.open(bad.file())
