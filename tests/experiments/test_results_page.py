@@ -55,6 +55,8 @@ def test_leads_and_losses_are_told_with_numbers(results):
     page = results_page.render()
     assert "| ours | 0.0534 / 0.1200 |" in page
     assert lost[0] in page
+    commit = lines.read_from(results, "table2")[0]["commit"][:7]
+    assert f"Newest lines of `ours`, by commit: amazon-book {commit}." in page
 
 
 def test_every_figure_on_the_committed_page_is_there():

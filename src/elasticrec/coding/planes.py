@@ -19,7 +19,7 @@ from elasticrec.coding.codes import Codes, decode_item
 from elasticrec.coding.gains import Gain, gain_bytes, row_gains
 from elasticrec.coding.rotation import energy_rotation, rotation_inside_blocks
 from elasticrec.coding.signs import BLOCK, PLANES, SIGNS, fit_steps, sign_planes
-from elasticrec.coding.words import word_lists, worded
+from elasticrec.coding.words import WORDS, word_lists, worded
 from elasticrec.data.errors import InputError
 
 __all__ = ["Codes", "decode_item", "encode"]
@@ -146,7 +146,7 @@ def _coded(
     spreads = _spreads(blocks)
     if not n_lists:
         steps = _sign(blocks, spreads, planes)
-        words = np.empty((0, 256, BLOCK), dtype=np.int8)
+        words = np.empty((0, WORDS, BLOCK), dtype=np.int8)
         return planes, np.stack([spreads, spreads], axis=1), steps, words
     found = worded(blocks, spreads, n_lists, rng)
     planes[:, 0] = found.bytes
