@@ -1,16 +1,18 @@
 """Studies: one part of a method changed at a time, all else equal, each at some sizes.
 
 A study starts from ours or from the paper's method on one data set. Variants that differ from the
-start only after training share one training; those that differ only in estimator or search share
-the codes and the compositions measured, too.
+start only after training share one training, which other studies find again where it is kept; those
+that differ only in estimator or search share the codes and the compositions measured, too.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +24,14 @@ from experiments.equal_bytes import budget_for
 from experiments.pipeline import Ready, trained
 from experiments.plans import Plan, Rows
 from experiments.table2_session import Session, recorded
-from experiments.tasks import Task, plan_of
+from experiments.tasks import OURS, Task, plan_of
 
 if TYPE_CHECKING:
+    from elasticrec.data.splitting import Split
     from elasticrec.evaluation.questions import Part
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.search.problem import Found
+    from elasticrec.training.loop import Trained
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class StudyTask:
-    """Variants of one start that share a training, with one seed."""
+    """Variants of one start that share training, groups and rows, with one seed."""
 
     experiment: str
     start: Task
@@ -91,7 +95,9 @@ def tasks(
     sizes: Iterable[float],
     part: Part = "test",
 ) -> list[StudyTask]:
-    """What is left of a study: by start, variants that share a training, for every seed.
+    """What is left of a study: by start, variants that share training, groups and rows.
+
+    The first task of every training comes before all others, so that few have to wait for one.
 
     Args:
         variants: the variants of each start.
@@ -100,7 +106,7 @@ def tasks(
         (line["dataset"], line["method"], line["seed"], line["config_hash"])
         for line in lines.read_from(session.results, experiment)
     }
-    out = []
+    out: list[tuple[int, StudyTask]] = []
     for method, mine in variants.items():
         loss, settings = settled(session, dataset, method)
         for seed in range(session.seeds):
@@ -113,16 +119,28 @@ def tasks(
             for variant in mine:
                 name = lines.config_hash(variant.plan(plan_of(start)).config())
                 if session.again or (dataset, method, seed, name) not in done:
-                    shared = lines.config_hash(dict(variant.train))
-                    groups.setdefault(shared, []).append(variant)
-            out += [StudyTask(experiment, start, tuple(some), part) for some in groups.values()]
-    return out
+                    groups.setdefault(_alike(variant.plan(plan_of(start))), []).append(variant)
+            trainings: dict[str, int] = {}
+            for some in groups.values():
+                training = lines.config_hash(dict(some[0].train))
+                trainings[training] = trainings.get(training, -1) + 1
+                out.append((trainings[training], StudyTask(experiment, start, tuple(some), part)))
+    return [task for _, task in sorted(out, key=lambda pair: min(pair[0], 1))]
+
+
+def _alike(plan: Plan) -> str:
+    """Equal where training, groups and rows are, so that codes and draws can be shared."""
+    chosen = plan.preset
+    return lines.config_hash({"train": chosen.train, "space": chosen.space, "rows": plan.rows})
 
 
 def settled(session: Session, dataset: str, method: str) -> tuple[str, dict[str, Any]]:
-    """Loss and settings that Table 2 has for a method; the first trial where it has none."""
+    """Loss and settings that Table 2 has for a method; the first trial where it has none.
+
+    Ours takes the trial of the session's own file: Table 2 gives it more dimensions than the paper.
+    """
     for line in reversed(lines.read_from(session.results, "table2")):
-        if (line["dataset"], line["method"]) == (dataset, method):
+        if (line["dataset"], line["method"]) == (dataset, method) and method != OURS:
             return line["loss"], line["config"]["settings"]
     loss = methods.losses_of(method)[0]
     return loss, session.trials(dataset, method, loss)[0]
@@ -137,16 +155,14 @@ def studied(task: StudyTask) -> Iterator[Studied]:
     plans = {v.name: v.plan(base).seeded(start.seed) for v in task.variants}
     first = plans[task.variants[0].name]
     with tempfile.TemporaryDirectory() as place:
-        done = trained(split, first, start.device)
-        alike: dict[str, Ready] = {}
+        done = _trained_once(split, first, start)
+        made: Ready | None = None
         for number, variant in enumerate(task.variants):
             plan, folder = plans[variant.name], Path(place) / str(number)
-            key = lines.config_hash({"space": plan.preset.space, "rows": plan.rows})
-            copied = key in alike
-            if copied:
-                _copy(alike[key], folder, estimator=plan.preset.estimator)
+            if made is not None:
+                _copy(made, folder, estimator=plan.preset.estimator)
             ready = Ready(split, done, plan, folder, device=start.device, threads=start.threads)
-            alike.setdefault(key, ready)
+            made = made or ready
             for budget, found, file_bytes in ready.found(list(budgets)):
                 evaluation = ready.evaluation(
                     found.composition, task.part, methods.METRICS, ready.persons[0]
@@ -155,8 +171,27 @@ def studied(task: StudyTask) -> Iterator[Studied]:
                     variant, plan, ready, budgets[budget], budget.n_bytes / 1e6, file_bytes,
                     found, evaluation,
                 )  # fmt: skip
-            if copied:
+            if ready is not made:
                 shutil.rmtree(folder)
+
+
+def _trained_once(split: Split, plan: Plan, start: Task) -> Trained:
+    """What the plan's training leaves; kept for other tasks and studies where the start says so."""
+    if start.kept is None:
+        return trained(split, plan, start.device)
+    name = lines.config_hash({"train": plan.preset.train, "split": split.fingerprint()})
+    place = start.kept / "trainings" / f"{start.dataset}-{start.method}-{start.seed}-{name}"
+    with _alone(place):
+        return trained(split, plan, start.device, place)
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Wait until no other process is inside for the same folder."""
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _copy(ready: Ready, place: Path, *, estimator: Any) -> None:

@@ -16,6 +16,7 @@ from experiments.table2_session import Session
 from experiments.tasks import Extent
 
 STARTS = ("rule-printed", "rule-aligned", "ours")
+KEPT = ROOT / "local" / "studies"
 ALL_STARTS = ",".join(STARTS)
 SMOKE = Extent(epochs=1, rule_epochs=1, rule_samples=12, samples=40, blocks=4, steps=20)
 QUICK = Extent(epochs=4, rule_epochs=4, rule_samples=60, samples=600, steps=600)
@@ -27,7 +28,7 @@ Gpu = Annotated[bool, typer.Option("--gpu", help="Compute on the GPU.")]
 Jobs = Annotated[int, typer.Option(help="Tasks at the same time.")]
 Threads = Annotated[int, typer.Option(help="CPU threads of each task.")]
 Minutes = Annotated[float | None, typer.Option(help="End after so many minutes.")]
-Samples = Annotated[int, typer.Option(help="β of the paper's method.")]
+Samples = Annotated[int, typer.Option(help="β: compositions measured for each estimator.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Goodbooks, few epochs.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="A tiny made world; nothing is recorded.")]
 
@@ -86,14 +87,14 @@ def add_run(
 def session_for(
     data: Path, seeds: int, gpu: bool, threads: int, samples: int, quick: bool = False
 ) -> Session:
-    """The session of a study whose lines are recorded."""
+    """The session of a study whose lines are recorded; its trainings stay in `local/studies`."""
     from experiments.table2 import CONFIG, GOODBOOKS
 
-    extent = QUICK if quick else Extent(rule_samples=samples)
+    extent = QUICK if quick else Extent(rule_samples=samples, samples=samples)
     config = GOODBOOKS if quick else CONFIG
     device = "cuda" if gpu else "cpu"
     return Session(
-        data, data, config, lines.RESULTS, None, seeds=1 if quick else seeds,
+        data, data, config, lines.RESULTS, KEPT, seeds=1 if quick else seeds,
         device=device, threads=threads, extent=extent,
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Ablation, groups, estimator, hyperparameters and grid: their smoke runs, and what lines say."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,19 +46,32 @@ def test_the_smoke_run_measures_and_records_nothing(experiment, rows, results):
     assert not results.exists()
 
 
-def test_variants_that_train_alike_share_a_task_and_none_is_done_twice(tmp_path):
+def test_variants_alike_but_for_the_search_share_a_task_and_none_is_done_twice(tmp_path):
     session = study_command.smoke_session(tmp_path)
     chosen = {"rule-printed": ablation.PAPERS}
     todo = study.tasks("ablation", session, "goodbooks", chosen, (10,))
     names = [{variant.name for variant in task.variants} for task in todo]
-    together = {ablation.DEFAULT, "RULE-P", "RULE-C", "DNNEst", "a third mutation"}
-    assert together in names
-    assert {"NoReg"} in names
+    assert {ablation.DEFAULT, "DNNEst", "a third mutation"} in names
     assert sum(map(len, names)) == len(ablation.PAPERS)
+    trainings = [dict(task.variants[0].train) for task in todo]
+    assert trainings[-2:] == [{}, {}]  # RULE-P and RULE-C, whose training others began
     default = study.Variant(ablation.DEFAULT)
     (alone,) = study.tasks("ablation", session, "goodbooks", {"rule-printed": [default]}, (10,))
     ablation.work(alone)
     assert study.tasks("ablation", session, "goodbooks", {"rule-printed": [default]}, (10,)) == []
+
+
+def test_a_training_that_is_kept_is_found_again_by_another_study(tmp_path, monkeypatch):
+    session = replace(study_command.smoke_session(tmp_path), kept=tmp_path / "kept")
+    chosen = {"rule-printed": [study.Variant("RULE-P", space={"kind": "popularity"})]}
+    (first,) = study.tasks("groups", session, "goodbooks", chosen, (10,))
+    groups.work(first)
+    (second,) = study.tasks("ablation", session, "goodbooks", chosen, (10,))
+    monkeypatch.setattr("elasticrec.training.loop.train", None)  # to be called no more
+    ablation.work(second)
+    (one,) = lines.read_from(session.results, "groups")
+    (other,) = lines.read_from(session.results, "ablation")
+    assert one["metrics"] == other["metrics"]
 
 
 def test_a_study_takes_the_settings_of_table2(tmp_path):
