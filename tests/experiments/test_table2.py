@@ -178,6 +178,17 @@ def test_users_are_compared_by_a_command_of_its_own(tmp_path, monkeypatch):
         assert done.output == f"{made} comparisons of {seeds} seeds\n"
 
 
+def test_one_seed_is_all_of_a_method_that_draws_nothing(session, tmp_path, monkeypatch):
+    monkeypatch.setattr(Session, "best", lambda *_: iter([("ours", {})]))
+    for method, seeds in (("itemcf", [0]), ("faiss-pq", [0, 1])):
+        assert [task.seed for task in session.test_tasks("goodbooks", method)] == seeds
+    users = tmp_path / "users"
+    for method, seeds in (("ours", 2), ("itemcf", 1), ("pmf", 1)):
+        for seed in range(seeds):
+            paired.keep(users, _append(tmp_path, method, 5, seed, 0.3), np.array([0.1, 0.4, 0.2]))
+    assert paired.compare_all(users, tmp_path, 2) == 1  # of pmf another seed is missing
+
+
 def test_ours_may_hold_out_another_part_of_train_and_its_lines_say_so(session, tmp_path):
     usual = session.test_tasks("goodbooks", "ours")[0]
     apart = replace(session, ours=tmp_path / "last").test_tasks("goodbooks", "ours")[0]
