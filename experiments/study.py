@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from elasticrec.estimator.building import LEDGER
 from elasticrec.estimator.draws import FOUND
-from experiments import lines, methods
+from experiments import kept, lines, methods
 from experiments.equal_bytes import budget_for
 from experiments.pipeline import Ready, trained
 from experiments.plans import Plan, Rows
@@ -113,7 +113,7 @@ def tasks(
             start = Task(
                 experiment, dataset, method, loss, settings, seed, tuple(sizes), part,
                 session.data / f"{dataset}.npz", session.results, session.kept, session.extent,
-                session.device, session.threads,
+                session.device, session.threads, tables=session.tables,
             )  # fmt: skip
             groups: dict[str, list[Variant]] = {}
             for variant in mine:
@@ -176,7 +176,15 @@ def studied(task: StudyTask) -> Iterator[Studied]:
 
 
 def _trained_once(split: Split, plan: Plan, start: Task) -> Trained:
-    """What the plan's training leaves; kept for other tasks and studies where the start says so."""
+    """What the plan's training leaves; kept for other tasks and studies where the start says so.
+
+    A table of the start's folder of tables is taken where it was trained with the plan's settings.
+    """
+    name = f"{start.dataset}-{start.seed}"
+    if start.method == OURS and start.tables and (start.tables / f"{name}.json").exists():
+        done, config = kept.trained(start.tables, name, split)
+        if config == plan.preset.train:
+            return done
     if start.kept is None:
         return trained(split, plan, start.device)
     name = lines.config_hash({"train": plan.preset.train, "split": split.fingerprint()})

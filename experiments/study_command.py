@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from elasticrec.data.errors import InputError
 from experiments import lines
 from experiments.jobs import run_all
 from experiments.provenance import ROOT
@@ -23,7 +24,11 @@ QUICK = Extent(epochs=4, rule_epochs=4, rule_samples=60, samples=600, steps=600)
 
 Datasets = Annotated[str, typer.Option("--dataset", help="Data sets, separated by commas.")]
 Starts = Annotated[str, typer.Option(help="What to start from, separated by commas.")]
+Only = Annotated[str, typer.Option("--variants", help="Names of variants; all by default.")]
 Seeds = Annotated[int, typer.Option(help="Seeds, from 0.")]
+Tables = Annotated[
+    Path | None, typer.Option(help="Folder of `experiments.bases run --keep`, for ours.")
+]
 Gpu = Annotated[bool, typer.Option("--gpu", help="Compute on the GPU.")]
 Jobs = Annotated[int, typer.Option(help="Tasks at the same time.")]
 Threads = Annotated[int, typer.Option(help="CPU threads of each task.")]
@@ -56,8 +61,10 @@ def add_run(
         dataset: Datasets = datasets,
         data: Path = ROOT / "local",
         starts: Starts = ALL_STARTS,
+        only: Only = "",
         seeds: Seeds = 3,
         samples: Samples = 3_000,
+        tables: Tables = None,
         gpu: Gpu = False,
         jobs: Jobs = 1,
         threads: Threads = 1,
@@ -73,8 +80,15 @@ def add_run(
             return
         if quick:
             with_goodbooks(data)
-        session = session_for(data, seeds, gpu, threads, samples, quick)
-        chosen = {start: variants(start) for start in starts.split(",")}
+        session = session_for(data, seeds, gpu, threads, samples, quick, tables)
+        named = set(filter(None, only.split(",")))
+        chosen = {
+            start: [v for v in variants(start) if not named or v.name in named]
+            for start in starts.split(",")
+        }
+        if not any(chosen.values()):
+            known = ", ".join(dict.fromkeys(v.name for s in chosen for v in variants(s)))
+            raise InputError(f"no variant among {only!r}; expected some of {known}")
         todo = [
             task
             for each in (["goodbooks"] if quick else dataset.split(","))
@@ -85,8 +99,9 @@ def add_run(
 
 
 def session_for(
-    data: Path, seeds: int, gpu: bool, threads: int, samples: int, quick: bool = False
-) -> Session:
+    data: Path, seeds: int, gpu: bool, threads: int, samples: int, quick: bool = False,
+    tables: Path | None = None,
+) -> Session:  # fmt: skip
     """The session of a study whose lines are recorded; its trainings stay in `local/studies`."""
     from experiments.table2 import CONFIG, GOODBOOKS
 
@@ -95,7 +110,7 @@ def session_for(
     device = "cuda" if gpu else "cpu"
     return Session(
         data, data, config, lines.RESULTS, KEPT, seeds=1 if quick else seeds,
-        device=device, threads=threads, extent=extent,
+        device=device, threads=threads, extent=extent, tables=tables,
     )  # fmt: skip
 
 

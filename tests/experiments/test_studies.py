@@ -74,6 +74,36 @@ def test_a_training_that_is_kept_is_found_again_by_another_study(tmp_path, monke
     assert one["metrics"] == other["metrics"]
 
 
+def test_a_study_takes_a_table_that_was_trained_with_its_settings(tmp_path, monkeypatch):
+    from experiments import kept, methods, pipeline
+    from experiments.tasks import plan_of
+
+    session = replace(study_command.smoke_session(tmp_path), tables=tmp_path / "tables")
+    (task,) = study.tasks("ablation", session, "goodbooks", {"ours": ablation.OURS[:1]}, (10,))
+    split, plan = methods.load_split(task.start.data), plan_of(task.start).seeded(0)
+    done = pipeline.trained(split, plan, "cpu")
+    kept.keep(tmp_path / "tables", "goodbooks-0", done.table, plan.preset.train, done.progress)
+    monkeypatch.setattr("experiments.study.trained", lambda *_: "trained anew")
+    found = study._trained_once(split, plan, task.start)
+    np.testing.assert_allclose(found.table.items, done.table.items, atol=1e-3)
+    other = study.Variant("λ", train={"diversity": 1e-2}).plan(plan)
+    assert study._trained_once(split, other, task.start) == "trained anew"
+
+
+def test_variants_are_chosen_by_name_and_a_wrong_one_is_refused(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    begun = []
+    monkeypatch.setattr(study_command, "run_all", lambda todo, *_, **__: begun.extend(todo))
+    study_command.smoke_session(tmp_path)
+    words = ["run", "--dataset", "goodbooks", "--data", str(tmp_path), "--seeds", "1"]
+    words += ["--starts", "rule-printed", "--variants"]
+    assert CliRunner().invoke(hyperparameters.app, [*words, "G=5,N=4"]).exit_code == 0
+    assert [v.name for task in begun for v in task.variants] == ["G=5", "N=4"]
+    wrong = CliRunner().invoke(hyperparameters.app, [*words, "G=6"])
+    assert "no variant among 'G=6'" in str(wrong.exception)
+
+
 def test_a_study_takes_the_settings_of_table2(tmp_path):
     session = study_command.smoke_session(tmp_path)
     first = study.settled(session, "goodbooks", "rule-printed")
