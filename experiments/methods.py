@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from elasticrec.data.splitting import Split
 from experiments import pipeline
 from experiments.equal_bytes import PRINTED, SMALL, budget_for
 from experiments.lines import config_hash
-from experiments.tasks import LIBRARY, ONCE, OURS, RULE_TRIALS, SCORES, Task, plan_of
+from experiments.tasks import CHOOSER, LIBRARY, ONCE, OURS, RULE_TRIALS, SCORES, Task, plan_of
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.ranking import Evaluation
@@ -106,9 +106,7 @@ def _by_library(task: Task, split: Split, budgets: dict[float, Budget]) -> Itera
     nominal = {budget: mb for mb, budget in budgets.items()}
     with _place(task) as place:
         done = _kept(task, split, plan) or pipeline.trained(split, plan, task.device, place)
-        ready = pipeline.Ready(
-            split, done, plan, place / "model", device=task.device, threads=task.threads
-        )
+        ready = _ready(task, split, plan, done, place)
         for budget, found, file_bytes in ready.found(list(nominal)):
             for person in ready.persons:
                 evaluation = ready.evaluation(found.composition, task.part, METRICS, person)
@@ -123,6 +121,21 @@ def _by_library(task: Task, split: Split, budgets: dict[float, Budget]) -> Itera
                     evaluation,
                     _about(ready, found, task),
                 )
+
+
+def _ready(task: Task, split: Split, plan: Plan, done: Trained, place: Path) -> pipeline.Ready:
+    """What answers budgets: the model itself, or with what another one chose on its own split."""
+    about: dict[str, Any] = {"device": task.device, "threads": task.threads}
+    if task.choose is None:
+        return pipeline.Ready(split, done, plan, place / "model", **about)
+    from experiments.carrying import Carried
+
+    later = load_split(task.choose)
+    train = replace(plan.preset.train, **task.settings.get(CHOOSER, {}))
+    chooser = replace(plan, preset=replace(plan.preset, train=train))
+    first = pipeline.trained(later, chooser, task.device, place / "chooser")
+    chosen = pipeline.Ready(later, first, chooser, place / "chosen", **about)
+    return Carried(chosen, split, done, plan, place / "model")
 
 
 def _kept(task: Task, split: Split, plan: Plan) -> Trained | None:

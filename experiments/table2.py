@@ -48,9 +48,9 @@ def run(
     tables: Annotated[
         Path | None, typer.Option(help="Folder of `experiments.bases run --keep`, for ours.")
     ] = None,
-    ours: Annotated[
+    choose: Annotated[
         Path | None,
-        typer.Option(help="Folder of splits for ours: the same, with another part held out."),
+        typer.Option(help="Folder of splits whose validation chooses weights and files of ours."),
     ] = None,
     only: Annotated[str, typer.Option("--methods", help="Methods; all by default.")] = "",
     sizes: Annotated[str, typer.Option(help="Nominal megabytes; all by default.")] = "",
@@ -76,7 +76,7 @@ def run(
         tuple(float(mb) for mb in filter(None, sizes.split(","))), seeds,
         "cuda" if gpu else "cpu", threads, again,
         Extent(rule_epochs=rule_epochs, rule_samples=rule_samples), tuning_epochs,
-        tables, ours,
+        tables, choose,
     )  # fmt: skip
     limit = None if minutes is None else 60 * minutes
     if smoke:

@@ -43,8 +43,8 @@ class Session:
     """Epochs of each trial; None as many as are trained in the end."""
     tables: Path | None = None
     """Folder of trained tables of ours."""
-    ours: Path | None = None
-    """Folder of splits for ours, where another part of train is held out for validation."""
+    choose: Path | None = None
+    """Folder of splits whose validation chooses weights and compositions of ours."""
 
     def trials(self, dataset: str, method: str, loss: str) -> list[dict[str, Any]]:
         """The settings of a method to choose from."""
@@ -102,13 +102,12 @@ class Session:
         """The best settings of a method on test: every seed and size."""
         wanted = tuple(mb for mb in methods.sizes_of(method) if mb in (self.sizes or (mb,)))
         together = [wanted] if methods.trains_once(method) else [(mb,) for mb in wanted]
-        folder = self.ours if method == OURS and self.ours else self.data
+        choose = self.choose / f"{dataset}.npz" if method == OURS and self.choose else None
         return [
             Task(
                 "table2", dataset, method, loss, settings, seed, sizes, "test",
-                folder / f"{dataset}.npz", self.results, self.kept, self.extent,
-                self.device, self.threads, tables=self.tables,
-                held_out="" if folder == self.data else folder.name,
+                self.data / f"{dataset}.npz", self.results, self.kept, self.extent,
+                self.device, self.threads, tables=self.tables, choose=choose,
             )
             for loss, settings in self.best(dataset, method)
             for seed in range(1 if method in NEIGHBOURS_ALONE else self.seeds)  # nothing is drawn

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 OURS = "ours"
 SCORES = {"rule-printed": "tiled", "rule-aligned": "aligned"}
 """The paper's method by our name, and how its blocks meet a user."""
+CHOOSER = "chooser"
+"""Of ours: the name of what differs in the settings of the training that chooses."""
 LIBRARY = (OURS, *SCORES)
 """What the library itself fits; all others are baselines."""
 NEIGHBOURS_ALONE = ("itemcf", "sparse-linear")
@@ -76,8 +78,8 @@ class Task:
     """Of a tuning: validation pairs of the split it reads."""
     tables: Path | None = None
     """Folder of tables kept by `experiments.bases run --keep`, for ours."""
-    held_out: str = ""
-    """What the split holds out for validation, where that is not what the others' do."""
+    choose: Path | None = None
+    """Of ours: the split whose validation chooses weights and compositions, where it is another."""
 
     def __str__(self) -> str:
         sizes = "/".join(f"{mb:g}" for mb in self.sizes)
@@ -91,8 +93,8 @@ class Task:
         if self.method in LIBRARY:
             found |= plan_of(self).config()
         found |= self.extent.config()
-        if self.held_out:
-            found["held_out"] = self.held_out
+        if self.choose is not None:
+            found["chosen_on"] = self.choose.parent.name
         return found | ({} if self.tuned_on is None else {"tuned_on": self.tuned_on})
 
 
@@ -103,7 +105,8 @@ def plan_of(task: Task) -> plans.Plan:
     extent = task.extent
     blocks = {} if extent.blocks is None else {"n_blocks": extent.blocks}
     if task.method == OURS:
-        train = TrainConfig(**(task.settings | blocks))
+        settings = {name: value for name, value in task.settings.items() if name != CHOOSER}
+        train = TrainConfig(**(settings | blocks))
         train = replace(train, epochs=min(train.epochs, extent.epochs or train.epochs))
         plan = plans.ours(train, extent.samples)
     else:

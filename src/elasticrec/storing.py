@@ -99,11 +99,15 @@ def store(
     *,
     device: str = "auto",
     tell: Tell = lambda _: None,
+    mixing: Mixing | None = None,
 ) -> bool:
     """Whether anything was made: the folder has menu, codes, neighbours and mixing weights then.
 
     Parts made with these settings from what the folder holds now are left as they are, so a run
     that was cut off goes on where it stopped.
+
+    Args:
+        mixing: weights that were chosen elsewhere; None fits them on the folder's validation.
     """
     config = config or StoringConfig()
     table = folder.table()
@@ -123,7 +127,7 @@ def store(
         "menu": lambda: menu_of(table),
         "codes": lambda: _codes(folder, table, config),
         "neighbours": lambda: _neighbours(folder, config, device),
-        "mixing": lambda: _mixing(folder, config, device),
+        "mixing": lambda: mixing or _mixing(folder, config, device),
     }
     for part in PARTS:
         if part in made and _fresh(folder, part):

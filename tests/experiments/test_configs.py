@@ -6,6 +6,7 @@ import pytest
 
 from experiments import lines
 from experiments.bases import read_trials, settings
+from experiments.tasks import CHOOSER
 
 CONFIGS = sorted((Path(lines.__file__).parent / "configs").glob("*.toml"))
 
@@ -18,4 +19,6 @@ def test_there_are_recipes():
 def test_recipes_parse(path):
     for trial in read_trials(path):
         assert trial["dataset"] in lines.DATASETS
+        chooser = trial.pop(CHOOSER, {})
         assert settings(trial).dimensions <= 256
+        assert settings(trial | chooser).dimensions == settings(trial).dimensions

@@ -1,12 +1,13 @@
 """Table 2: a run on a made world, what is left of it afterwards, and what the lines say."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from elasticrec.data.synthetic import planted_world
-from experiments import comparison, lines, paired, table2
+from experiments import comparison, lines, methods, paired, table2
 from experiments.comparison import Measurements
 from experiments.table2_session import Session, measure_all
 
@@ -62,8 +63,6 @@ def test_a_method_that_fails_does_not_stop_the_others(session, monkeypatch, caps
 
         def fit(self, *args, **kwargs):
             raise RuntimeError("it broke")
-
-    from experiments import methods
 
     monkeypatch.setattr(methods, "_baselines", lambda: BASELINES | {"itemcf": Broken()})
     ended = measure_all(session, ["goodbooks"], 1, None, False)
@@ -147,7 +146,7 @@ def test_the_quick_run_on_goodbooks(tmp_path, monkeypatch):
 def test_a_kept_table_serves_ours_only_if_it_was_trained_with_these_settings(session, tmp_path):
     from elasticrec.data.errors import InputError
     from elasticrec.training.loop import train
-    from experiments import kept, methods
+    from experiments import kept
     from experiments.tasks import plan_of
 
     settled = replace(session, tables=tmp_path / "tables", chosen=("ours",))
@@ -189,9 +188,31 @@ def test_one_seed_is_all_of_a_method_that_draws_nothing(session, tmp_path, monke
     assert paired.compare_all(users, tmp_path, 2) == 1  # of pmf another seed is missing
 
 
-def test_ours_may_hold_out_another_part_of_train_and_its_lines_say_so(session, tmp_path):
+def test_ours_may_choose_on_another_split_and_its_lines_say_so(session, tmp_path):
+    from elasticrec.coding.mixing import Mixing
+    from elasticrec.data.splitting import Split
+
+    split = Split.load(tmp_path / "goodbooks.npz")
+    (tmp_path / "last").mkdir()
+    later = replace(split, validation=split.test, test=split.validation)  # another one, disjoint
+    later.save(tmp_path / "last" / "goodbooks.npz")
     usual = session.test_tasks("goodbooks", "ours")[0]
-    apart = replace(session, ours=tmp_path / "last").test_tasks("goodbooks", "ours")[0]
-    assert apart.data == tmp_path / "last" / "goodbooks.npz"
-    assert usual.data == tmp_path / "goodbooks.npz"
-    assert apart.config() == usual.config() | {"held_out": "last"}
+    task = replace(session, choose=tmp_path / "last").test_tasks("goodbooks", "ours")[0]
+    assert task.data == usual.data
+    assert task.config() == usual.config() | {"chosen_on": "last"}
+    task = replace(task, settings=task.settings | {"chooser": {"temperature": 0.2}})
+    measured = methods.measured(task)
+    found = [next(measured)]
+    (place,) = (task.kept / "models").iterdir()
+    weights = [Mixing.load(place / each / "mixing.json").weights for each in ("chosen", "model")]
+    np.testing.assert_array_equal(*weights)
+    abouts = [json.loads((place / each / "model.json").read_text()) for each in ("chosen", "model")]
+    temperatures = [each["about"]["train"]["temperature"] for each in abouts]
+    assert temperatures == [0.2, task.settings["temperature"]]
+    assert "estimator" not in abouts[1]["parts"]
+    found += list(measured)
+    assert {each.nominal_mb for each in found} == {2, 5}
+    for each in found:
+        assert each.file_bytes <= each.budget.n_bytes
+        assert each.found.metrics["recall@50"] > 0
+    assert not place.exists()  # all is done
