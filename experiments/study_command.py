@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,7 @@ Jobs = Annotated[int, typer.Option(help="Tasks at the same time.")]
 Threads = Annotated[int, typer.Option(help="CPU threads of each task.")]
 Minutes = Annotated[float | None, typer.Option(help="End after so many minutes.")]
 Samples = Annotated[int, typer.Option(help="β: compositions measured for each estimator.")]
+Again = Annotated[bool, typer.Option("--again", help="Measure what is there, too.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Goodbooks, few epochs.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="A tiny made world; nothing is recorded.")]
 
@@ -69,6 +71,7 @@ def add_run(
         jobs: Jobs = 1,
         threads: Threads = 1,
         minutes: Minutes = None,
+        again: Again = False,
         quick: Quick = False,
         smoke: Smoke = False,
     ) -> None:
@@ -81,6 +84,7 @@ def add_run(
         if quick:
             with_goodbooks(data)
         session = session_for(data, seeds, gpu, threads, samples, quick, tables)
+        session = replace(session, again=again)
         named = set(filter(None, only.split(",")))
         chosen = {
             start: [v for v in variants(start) if not named or v.name in named]

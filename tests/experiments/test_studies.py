@@ -93,6 +93,8 @@ def test_a_study_takes_a_table_that_was_trained_with_its_settings(tmp_path, monk
 def test_variants_are_chosen_by_name_and_a_wrong_one_is_refused(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
+    from experiments.tasks import plan_of
+
     begun = []
     monkeypatch.setattr(study_command, "run_all", lambda todo, *_, **__: begun.extend(todo))
     study_command.smoke_session(tmp_path)
@@ -100,6 +102,15 @@ def test_variants_are_chosen_by_name_and_a_wrong_one_is_refused(tmp_path, monkey
     words += ["--starts", "rule-printed", "--variants"]
     assert CliRunner().invoke(hyperparameters.app, [*words, "G=5,N=4"]).exit_code == 0
     assert [v.name for task in begun for v in task.variants] == ["G=5", "N=4"]
+    first, config = begun[0], begun[0].variants[0].plan(plan_of(begun[0].start)).config()
+    about = {"dataset": "goodbooks", "split": "temporal", "method": "rule-printed", "seed": 0}
+    measured = {"metrics": {}, "seconds": 1.0, "config": config, "variant": first.variants[0].name}
+    lines.append_to(first.start.results, "hyperparameters", about | measured)
+    begun.clear()
+    for more, left in (([], ["N=4"]), (["--again"], ["G=5", "N=4"])):
+        CliRunner().invoke(hyperparameters.app, [*words, "G=5,N=4", *more])
+        assert [v.name for task in begun for v in task.variants] == left
+        begun.clear()
     wrong = CliRunner().invoke(hyperparameters.app, [*words, "G=6"])
     assert "no variant among 'G=6'" in str(wrong.exception)
 
