@@ -27,6 +27,7 @@ from experiments.table2_session import Session
 
 NAME = "ablation"
 DEFAULT = "as it is"
+WORDS = {"ndcg@50": "NDCG@50", "recall@50": "Recall@50"}
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 SHARED = (
     Variant("RULE-C", space={"kind": "cluster", "pca": True}),
@@ -84,7 +85,7 @@ Cells = dict[tuple[str, str], dict[str, dict[float, list[dict[str, Any]]]]]
 
 
 def measured(results: Path | None = None) -> Cells:
-    """The newest lines by data set and start, then variant, then size."""
+    """The newest lines by data set and start, then variant in their order, then size."""
     out: Any = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     found = lines.read_from(results or lines.RESULTS, NAME)
     newest = {(x["dataset"], x["method"], x["variant"]): x["config_hash"] for x in found}
@@ -92,7 +93,11 @@ def measured(results: Path | None = None) -> Cells:
         key = line["dataset"], line["method"]
         if newest[(*key, line["variant"])] == line["config_hash"]:
             out[key][line["variant"]][float(line["nominal_mb"])].append(line)
-    return dict(out)
+    order = {start: [v.name for v in named] for start, named in VARIANTS.items()}
+    return {
+        key: {name: out[key][name] for name in sorted(out[key], key=order[key[1]].index)}
+        for key in sorted(out, key=lambda key: (key[0], list(VARIANTS).index(key[1])))
+    }
 
 
 def value(found: list[dict[str, Any]], metric: str = "ndcg@50") -> float | None:
@@ -121,29 +126,36 @@ def table(results: Path | None = None) -> str:
 
 
 def draw_figure() -> bool:
-    """Whether there was anything to draw: a panel per start and data set, NDCG@50."""
+    """Whether there was anything to draw: a panel per start, and a row per data set and metric."""
     found = measured()
     if not found:
         print("nothing measured yet")
         return False
-    datasets = sorted({dataset for dataset, _ in found})
+    datasets = list(dict.fromkeys(dataset for dataset, _ in found))
     starts = [start for start in study_command.STARTS if any(s == start for _, s in found)]
-    shades = {
-        f"{mb} MB": c for mb, c in zip(PRINTED, ("#9ecae1", "#4292c6", "#08519c"), strict=True)
-    }
-    with figures.panels(NAME, len(starts), len(datasets), width=5.0, height=3.2) as axes:
-        for row, dataset in zip(axes, datasets, strict=True):
+    shades = {f"{mb} MB": c for mb, c in zip(PRINTED, figures.BLUES, strict=True)}
+    rows = [(dataset, metric) for dataset in datasets for metric in ("ndcg@50", "recall@50")]
+    from matplotlib.lines import Line2D
+
+    with figures.panels(NAME, len(starts), len(rows), width=4.6, height=3.0) as axes:
+        for row, (dataset, metric) in zip(axes, rows, strict=True):
             for axis, start in zip(row, starts, strict=True):
+                variants = found.get((dataset, start), {})
+                if DEFAULT not in variants:
+                    axis.set_axis_off()
+                    continue
                 groups = {
-                    name: {f"{mb} MB": v for mb in PRINTED if (v := value(sizes.get(mb, [])))}
-                    for name, sizes in found.get((dataset, start), {}).items()
+                    name: {
+                        f"{mb} MB": v for mb in PRINTED if (v := value(some.get(mb, []), metric))
+                    }
+                    for name, some in variants.items()
                 }
-                figures.bars(axis, groups, shades, "NDCG@50")
-                axis.tick_params(axis="x", rotation=50)
+                figures.dots(axis, groups, shades, WORDS[metric])
                 axis.set_title(f"{dataset}, from {start}", loc="left", fontweight="bold")
-        axes[0, 0].legend(
-            frameon=False, fontsize=7, ncols=3, loc="lower right", bbox_to_anchor=(1, 1)
-        )
+        marks = [
+            Line2D([], [], color=c, marker="o", linestyle="", label=n) for n, c in shades.items()
+        ]
+        axes[0, 0].figure.legend(handles=marks, frameon=False, ncols=3, loc="outside upper right")
     return True
 
 

@@ -28,6 +28,8 @@ SIZE = 10
 STAGES = (8, 4, 2, 1)
 """Shares of a whole round: one over each."""
 STEPS = 1200
+LEAST = 0.001
+"""Room above and below what is drawn, so that noise does not fill a panel."""
 COLOURS = {"rule-printed": figures.PAPER, "rule-aligned": "#b08ac4", "ours": figures.OURS}
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
@@ -120,23 +122,25 @@ def draw() -> None:
 
 
 def draw_figure() -> bool:
-    """Whether there was anything to draw."""
+    """Whether there was anything to draw: a panel per start, since their errors differ widely."""
     found = measured()
     if not found:
         print("nothing measured yet")
         return False
     datasets = sorted({dataset for dataset, _ in found})
-    with figures.panels(NAME, len(datasets), width=4.4, height=2.8) as axes:
-        for axis, dataset in zip(axes[0], datasets, strict=True):
-            for (where, start), pairs in found.items():
-                if where == dataset:
-                    errors, values = zip(*pairs, strict=True)
-                    axis.plot(errors, values, marker="o", color=COLOURS[start], label=start)
-            axis.invert_xaxis()
-            axis.set_xlabel("training RMSE (better to the right)")
-            axis.set_ylabel("NDCG@50")
-            axis.set_title(f"{dataset}, {SIZE} MB", loc="left", fontweight="bold")
-            axis.legend(frameon=False, fontsize=8)
+    starts = [start for start in study_command.STARTS if any(s == start for _, s in found)]
+    with figures.panels(NAME, len(starts), len(datasets), width=3.6, height=2.6) as axes:
+        for row, dataset in zip(axes, datasets, strict=True):
+            for axis, start in zip(row, starts, strict=True):
+                errors, values = zip(*found.get((dataset, start), [(0.0, 0.0)]), strict=True)
+                axis.plot(errors, values, marker="o", color=COLOURS[start])
+                axis.invert_xaxis()
+                axis.ticklabel_format(useOffset=False)
+                axis.locator_params(axis="x", nbins=4)
+                axis.set_ylim(min(values) - LEAST, max(values) + LEAST)
+                axis.set_xlabel("training RMSE (better to the right)")
+                axis.set_ylabel("NDCG@50")
+                axis.set_title(f"{dataset}, {start}, {SIZE} MB", loc="left", fontweight="bold")
     return True
 
 

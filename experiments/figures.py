@@ -166,6 +166,34 @@ def bars(
     axis.set_ylabel(unit)
 
 
+def dots(
+    axis: Axes, groups: Mapping[str, Mapping[str, float]], colours: Mapping[str, str], unit: str
+) -> None:
+    """Draw a row per name, the first on top, and a dot per series; lines mark the first name's.
+
+    A value below half of the first name's least would crush all others: it is told at the edge.
+    """
+    names = list(groups)
+    first = groups[names[0]]
+    least = 0.5 * min(first.values(), default=0.0)
+    for series, value in first.items():
+        axis.axvline(value, color=colours.get(series, OTHERS[0]), linewidth=0.8, alpha=0.6)
+    for place, values in enumerate(groups.values()):
+        shown = {series: value for series, value in values.items() if value >= least}
+        for series, value in shown.items():
+            axis.plot(value, place, "o", color=colours.get(series, OTHERS[0]), markersize=5)
+        if lost := [f"{value:.4f}" for value in values.values() if value < least]:
+            axis.annotate(
+                "\u25c1 " + ", ".join(lost), (0, place), xycoords=("axes fraction", "data"),
+                xytext=(3, 0), textcoords="offset points", va="center", fontsize=7,
+            )  # fmt: skip
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.margins(x=0.08)
+    axis.locator_params(axis="x", nbins=5)
+    axis.set_xlabel(unit)
+
+
 def as_path(name: str) -> Path:
     """Where a figure lies."""
     return FOLDER / f"{name}.svg"

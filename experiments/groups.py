@@ -126,7 +126,9 @@ def by_start(results: Path | None = None) -> dict[tuple[str, str, str], list[dic
     out: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for line in lines.read_from(results or lines.RESULTS, NAME):
         out.setdefault((line["dataset"], line["method"], line["variant"]), []).append(line)
-    return out
+    starts, names = study_command.STARTS, [variant.name for variant in VARIANTS]
+    order = sorted(out, key=lambda key: (key[0], starts.index(key[1]), names.index(key[2])))
+    return {key: out[key] for key in order}
 
 
 def table(results: Path | None = None) -> str:
@@ -135,7 +137,7 @@ def table(results: Path | None = None) -> str:
         "| data set | start | groups | blocks kept | correlation | p | seeds |",
         "|---|---|---|---|---|---|---|",
     ]
-    for (dataset, start, variant), found in sorted(by_start(results).items()):
+    for (dataset, start, variant), found in by_start(results).items():
         blocks = mean(line["blocks"] for line in found)
         if variant == "RULE-P":
             value, p = mean(popularity_trend(line) for line in found), "–"
