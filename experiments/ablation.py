@@ -93,10 +93,10 @@ def measured(results: Path | None = None) -> Cells:
         key = line["dataset"], line["method"]
         if newest[(*key, line["variant"])] == line["config_hash"]:
             out[key][line["variant"]][float(line["nominal_mb"])].append(line)
-    order = {start: [v.name for v in named] for start, named in VARIANTS.items()}
+    starts = list(VARIANTS)
     return {
-        key: {name: out[key][name] for name in sorted(out[key], key=order[key[1]].index)}
-        for key in sorted(out, key=lambda key: (key[0], list(VARIANTS).index(key[1])))
+        key: {v.name: out[key][v.name] for v in VARIANTS[key[1]] if v.name in out[key]}
+        for key in sorted(out, key=lambda key: (key[0], starts.index(key[1])))
     }
 
 
@@ -131,12 +131,12 @@ def draw_figure() -> bool:
     if not found:
         print("nothing measured yet")
         return False
+    from matplotlib.lines import Line2D
+
     datasets = list(dict.fromkeys(dataset for dataset, _ in found))
     starts = [start for start in study_command.STARTS if any(s == start for _, s in found)]
     shades = {f"{mb} MB": c for mb, c in zip(PRINTED, figures.BLUES, strict=True)}
     rows = [(dataset, metric) for dataset in datasets for metric in ("ndcg@50", "recall@50")]
-    from matplotlib.lines import Line2D
-
     with figures.panels(NAME, len(starts), len(rows), width=4.6, height=3.0) as axes:
         for row, (dataset, metric) in zip(axes, rows, strict=True):
             for axis, start in zip(row, starts, strict=True):

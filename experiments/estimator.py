@@ -132,7 +132,10 @@ def draw_figure() -> bool:
     with figures.panels(NAME, len(starts), len(datasets), width=3.6, height=2.6) as axes:
         for row, dataset in zip(axes, datasets, strict=True):
             for axis, start in zip(row, starts, strict=True):
-                errors, values = zip(*found.get((dataset, start), [(0.0, 0.0)]), strict=True)
+                if (dataset, start) not in found:
+                    axis.set_axis_off()
+                    continue
+                errors, values = zip(*found[dataset, start], strict=True)
                 axis.plot(errors, values, marker="o", color=COLOURS[start])
                 axis.invert_xaxis()
                 axis.ticklabel_format(useOffset=False)

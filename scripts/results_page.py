@@ -68,7 +68,7 @@ that of a paired t-test over users, on each user's Recall@50 averaged over the s
 
 SECONDS = """Seconds on the machine of the lines: ours trains, codes and estimates once and then
 searches and packs each size; most rivals are trained for each. Methods run side by side on one GPU,
-so these are rough.
+so these are rough; on Gowalla those of ours are of two busy CPU cores, for want of a GPU.
 """
 
 BESIDE = """The paper's recall beside ours (theirs / ours). The data differ: {difference}
