@@ -20,6 +20,7 @@ from typing import Any
 import typer
 
 from experiments import figures, lines, study, study_command
+from experiments.comparison import word_of
 from experiments.equal_bytes import PRINTED
 from experiments.jobs import run_all
 from experiments.study import StudyTask, Variant
@@ -27,7 +28,7 @@ from experiments.table2_session import Session
 
 NAME = "ablation"
 DEFAULT = "as it is"
-WORDS = {"ndcg@50": "NDCG@50", "recall@50": "Recall@50"}
+METRICS = ("ndcg@50", "recall@50")
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 SHARED = (
     Variant("RULE-C", space={"kind": "cluster", "pca": True}),
@@ -106,14 +107,17 @@ def value(found: list[dict[str, Any]], metric: str = "ndcg@50") -> float | None:
 
 
 def table(results: Path | None = None) -> str:
-    """Each variant's NDCG@50 and Recall@50 at each size, and what it gains, in Markdown."""
-    heads = [f"{word}, {mb} MB" for word in ("NDCG@50", "Recall@50") for mb in PRINTED]
+    """Each variant's NDCG@50 and Recall@50 at each size, and what it gains, in Markdown.
+
+    A star marks a variant whose lines are of another commit than those that it is held against.
+    """
+    heads = [f"{word_of(metric)}, {mb} MB" for metric in METRICS for mb in PRINTED]
     rows = ["| data set | start | variant | " + " | ".join(heads) + " | seeds |"]
     rows.append("|---|---|---|" + "---|" * (len(heads) + 1))
     for (dataset, start), variants in measured(results).items():
         for name, sizes in variants.items():
             cells = []
-            for metric in ("ndcg@50", "recall@50"):
+            for metric in METRICS:
                 for mb in PRINTED:
                     here = value(sizes.get(mb, []), metric)
                     there = value(variants.get(DEFAULT, {}).get(mb, []), metric)
@@ -121,8 +125,15 @@ def table(results: Path | None = None) -> str:
                     shown = "–" if here is None else f"{here:.4f}"
                     cells.append(shown if gain == "" else f"{shown} ({gain:+.1%})")
             seeds = max(len(some) for some in sizes.values())
-            rows.append(f"| {dataset} | {start} | {name} | " + " | ".join(cells) + f" | {seeds} |")
+            star = "*" * (_commits(sizes) != _commits(variants.get(DEFAULT, sizes)))
+            head = f"| {dataset} | {start} | {name}{star} | "
+            rows.append(head + " | ".join(cells) + f" | {seeds} |")
     return "\n".join(rows)
+
+
+def _commits(sizes: dict[float, list[dict[str, Any]]]) -> set[str]:
+    """The commits of a variant's lines."""
+    return {line["commit"] for found in sizes.values() for line in found}
 
 
 def draw_figure() -> bool:
@@ -136,7 +147,7 @@ def draw_figure() -> bool:
     datasets = list(dict.fromkeys(dataset for dataset, _ in found))
     starts = [start for start in study_command.STARTS if any(s == start for _, s in found)]
     shades = {f"{mb} MB": c for mb, c in zip(PRINTED, figures.BLUES, strict=True)}
-    rows = [(dataset, metric) for dataset in datasets for metric in ("ndcg@50", "recall@50")]
+    rows = [(dataset, metric) for dataset in datasets for metric in METRICS]
     with figures.panels(NAME, len(starts), len(rows), width=4.6, height=3.0) as axes:
         for row, (dataset, metric) in zip(axes, rows, strict=True):
             for axis, start in zip(row, starts, strict=True):
@@ -150,7 +161,7 @@ def draw_figure() -> bool:
                     }
                     for name, some in variants.items()
                 }
-                figures.dots(axis, groups, shades, WORDS[metric])
+                figures.dots(axis, groups, shades, word_of(metric))
                 axis.set_title(f"{dataset}, from {start}", loc="left", fontweight="bold")
         marks = [
             Line2D([], [], color=c, marker="o", linestyle="", label=n) for n, c in shades.items()

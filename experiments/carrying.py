@@ -44,10 +44,9 @@ class Carried(Ready):
         super().__init__(split, done, plan, place, device=chosen.device, threads=chosen.threads)
 
     def _code(self) -> None:
-        from elasticrec.storing import StoringConfig, store
+        from elasticrec.storing import StoringConfig, neighbour_source, store
 
-        quality = self.chosen.folder.about["neighbours"]
-        source = max(quality, key=quality.__getitem__)
+        source = neighbour_source(self.chosen.folder)
         weights = self.chosen.folder.load_part("mixing", Mixing.load)
         store(self.folder, StoringConfig(neighbours=source), device=self.device, mixing=weights)
 

@@ -149,13 +149,15 @@ def _regularised() -> list[tuple[str, bool]]:
 
 
 def _cheaper(found: Measurements) -> list[tuple[str, bool]]:
-    """For three sizes: ours against each rival that must be trained for each."""
+    """For three sizes on one machine: ours against each rival that must be trained for each."""
     out = []
     for dataset in found.datasets:
         mine = found.ours(dataset)
         taken = None if mine is None else found.seconds(dataset, mine)
         for row in found.rows(dataset) if taken else ():
             theirs = found.seconds(dataset, row)
+            if found.machine(dataset, row) != found.machine(dataset, mine):  # type: ignore[arg-type]
+                continue
             if row.method not in (OURS, "rule-printed", "rule-aligned") and theirs and theirs[1]:
                 word = f"{row} {theirs[2]:.0f} s, ours {taken[2]:.0f} s"  # type: ignore[index]
                 out.append((f"{dataset} ({word})", taken[2] < theirs[2]))  # type: ignore[index]

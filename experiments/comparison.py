@@ -147,6 +147,11 @@ class Measurements:
             return max(each), 0.0, max(each)
         return once, mean(each), once + sum(each)
 
+    def machine(self, dataset: str, row: Row) -> str:
+        """Where a row's newest line was measured."""
+        found = [x for mb in SIZES for x in self.cells.get((dataset, row, float(mb)), [])]
+        return str(found[-1]["machine"]) if found else ""
+
 
 def row_of(line: dict[str, Any]) -> Row:
     """The row that a line belongs to."""
@@ -157,7 +162,7 @@ def row_of(line: dict[str, Any]) -> Row:
 
 def table(found: Measurements, dataset: str, metrics: Iterable[str]) -> str:
     """Every method of a data set at every size, mean ± deviation over seeds; the best in bold."""
-    heads = [f"{_word(metric)}, {mb} MB" for metric in metrics for mb in SIZES]
+    heads = [f"{word_of(metric)}, {mb} MB" for metric in metrics for mb in SIZES]
     rows = [
         "| method | person | " + " | ".join(heads) + " |",
         "|---|---|" + "---|" * len(heads),
@@ -174,7 +179,8 @@ def table(found: Measurements, dataset: str, metrics: Iterable[str]) -> str:
     return "\n".join(rows)
 
 
-def _word(metric: str) -> str:
+def word_of(metric: str) -> str:
+    """A metric as a reader writes it: `NDCG@50` for `ndcg@50`."""
     name, _, k = metric.partition("@")
     return f"{name.upper() if name == 'ndcg' else name.title()}@{k}"
 
@@ -198,17 +204,21 @@ def leads_table(found: Measurements, dataset: str) -> str:
 
 def seconds_table(found: Measurements, dataset: str) -> str:
     """What three sizes take: once, for each size, and together."""
-    rows = ["| method | once, s | each size, s | three sizes, s |", "|---|---|---|---|"]
+    rows = [
+        "| method | once, s | each size, s | three sizes, s | machine |",
+        "|---|---|---|---|---|",
+    ]
     for row in found.rows(dataset):
         taken = found.seconds(dataset, row)
         if taken and not (row.method == OURS and row != found.ours(dataset)):
-            rows.append(f"| {row} | " + " | ".join(f"{value:.1f}" for value in taken) + " |")
+            shown = " | ".join(f"{value:.1f}" for value in taken)
+            rows.append(f"| {row} | {shown} | {found.machine(dataset, row)} |")
     return "\n".join(rows)
 
 
 def beside_the_paper(found: Measurements, dataset: str) -> str:
     """The paper's Recall@50 and @100 beside ours, at its sizes; slips of its print are marked."""
-    heads = [f"{_word(m)}, {mb} MB" for m in ("recall@50", "recall@100") for mb in PRINTED]
+    heads = [f"{word_of(m)}, {mb} MB" for m in ("recall@50", "recall@100") for mb in PRINTED]
     rows = ["| method | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     for row in found.rows(dataset):
         cells = []

@@ -25,6 +25,7 @@ from experiments.tasks import CHOOSER, LIBRARY, ONCE, OURS, RULE_TRIALS, SCORES,
 if TYPE_CHECKING:
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.space.budget import Budget
+    from elasticrec.training.config import TrainConfig
     from elasticrec.training.loop import Trained
     from experiments.plans import Plan
 
@@ -138,16 +139,26 @@ def _ready(task: Task, split: Split, plan: Plan, done: Trained, place: Path) -> 
     return Carried(chosen, split, done, plan, place / "model")
 
 
-def _kept(task: Task, split: Split, plan: Plan) -> Trained | None:
-    """What was trained and kept for this very task, where that is."""
+def kept_training(task: Task, split: Split) -> tuple[Trained, TrainConfig] | None:
+    """What the task's folder of tables holds for its data set and seed, and its settings."""
     from experiments import kept
 
     name = f"{task.dataset}-{task.seed}"
     if task.method != OURS or task.tables is None or not (task.tables / f"{name}.json").exists():
         return None
-    done, config = kept.trained(task.tables, name, split)
+    return kept.trained(task.tables, name, split)
+
+
+def _kept(task: Task, split: Split, plan: Plan) -> Trained | None:
+    """What was trained and kept for this very task, where that is."""
+    found = kept_training(task, split)
+    if found is None:
+        return None
+    done, config = found
     if config != plan.preset.train:
-        raise InputError(f"{task.tables / name} was trained with other settings than this task's")
+        raise InputError(
+            f"{task.tables}: {task.dataset} was trained with other settings than this task's"
+        )
     return done
 
 

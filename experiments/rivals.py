@@ -19,7 +19,7 @@ from elasticrec.coding.rotation import energy_rotation, rotated
 from elasticrec.evaluation.device_path import measure_composition
 from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.space.composition import Composition
-from elasticrec.storing import load_coded
+from elasticrec.storing import load_coded, neighbour_source
 
 if TYPE_CHECKING:
     from elasticrec.customizing import Customizer
@@ -135,8 +135,7 @@ def _neighbours_alone(
     if not fits:
         return
     composition = menu.compose(np.full(G, fits[-1]))
-    quality = folder.about.get("neighbours", {"cooccurrence": 1.0})
-    source = max(quality, key=quality.__getitem__)
+    source = neighbour_source(folder)
     for person in on_test.persons:
         started = time.perf_counter()
         metrics = on_test.coded(composition, person)

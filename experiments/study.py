@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from elasticrec.estimator.building import LEDGER
 from elasticrec.estimator.draws import FOUND
-from experiments import kept, lines, methods
+from experiments import lines, methods
 from experiments.equal_bytes import budget_for
 from experiments.pipeline import Ready, trained
 from experiments.plans import Plan, Rows
@@ -180,11 +180,9 @@ def _trained_once(split: Split, plan: Plan, start: Task) -> Trained:
 
     A table of the start's folder of tables is taken where it was trained with the plan's settings.
     """
-    name = f"{start.dataset}-{start.seed}"
-    if start.method == OURS and start.tables and (start.tables / f"{name}.json").exists():
-        done, config = kept.trained(start.tables, name, split)
-        if config == plan.preset.train:
-            return done
+    known = methods.kept_training(start, split)
+    if known is not None and known[1] == plan.preset.train:
+        return known[0]
     if start.kept is None:
         return trained(split, plan, start.device)
     name = lines.config_hash({"train": plan.preset.train, "split": split.fingerprint()})

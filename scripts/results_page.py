@@ -68,7 +68,7 @@ that of a paired t-test over users, on each user's Recall@50 averaged over the s
 
 SECONDS = """Seconds on the machine of the lines: ours trains, codes and estimates once and then
 searches and packs each size; most rivals are trained for each. Methods run side by side on one GPU,
-so these are rough; on Gowalla those of ours are of two busy CPU cores, for want of a GPU.
+so these are rough. Where the machines differ, nothing is compared.
 """
 
 BESIDE = """The paper's recall beside ours (theirs / ours). The data differ: {difference}
@@ -84,8 +84,8 @@ RQ2 = """## RQ2: what is each part worth?
 One change at a time, from the paper's method (tiled and aligned) and from ours; percentages are
 against the row `as it is` of the same start. Tiled against aligned scores: compare the first two
 starts. Ours has 128 dimensions here (N = 16 blocks of 8) and the usual split. Two trainings on a
-GPU differ by up to 1 % even with one seed, since it adds in no fixed order: of `rule-printed`, `as
-it is`, LowReg, HighReg and elastic training are of one session, the others of another.
+GPU differ by up to 1 % even with one seed, since it adds in no fixed order; a star marks rows that
+were measured with another commit than `as it is`, so with another training.
 """
 
 GROUPS = """### What groups keep
@@ -187,7 +187,7 @@ def measured_at(experiment: str, method: str) -> str:
 def _chosen(config: dict[str, Any]) -> str:
     """By what ours was chosen, where that was not the usual validation."""
     if "chosen_on" in config:
-        return " (chosen by what came last, with a table trained without it)"
+        return " (chosen by what came last, on a table of its own; trained on the usual split)"
     return " (trained without what came last, and chosen by it)" if "held_out" in config else ""
 
 

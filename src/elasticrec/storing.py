@@ -187,6 +187,13 @@ def _neighbours(folder: ModelFolder, config: StoringConfig, device: str) -> Neig
     return found[best][1]
 
 
+def neighbour_source(folder: ModelFolder) -> str:
+    """Where a stored model's neighbours come from: one of `SOURCES`."""
+    chosen = str(folder.about["storing"]["neighbours"])
+    quality: dict[str, float] = folder.about.get("neighbours", {})
+    return max(SOURCES, key=quality.__getitem__) if chosen == "best" else chosen
+
+
 def make_neighbours(source: str, train: Pairs) -> Neighbours:
     """The neighbours of one source."""
     from elasticrec.coding.neighbours import cooccurrence_neighbours, linear_neighbours

@@ -22,3 +22,11 @@ def test_recipes_parse(path):
         chooser = trial.pop(CHOOSER, {})
         assert settings(trial).dimensions <= 256
         assert settings(trial | chooser).dimensions == settings(trial).dimensions
+
+
+def test_ours_of_table_2_has_the_settings_of_the_bases():
+    found = {path.stem: read_trials(path) for path in CONFIGS}
+    bases = {trial["dataset"]: settings(trial) for trial in found["bases"]}
+    for trial in found["table2-late"]:
+        del trial[CHOOSER]
+        assert settings(trial) == bases[trial["dataset"]]

@@ -18,6 +18,7 @@ from experiments import (
     study,
     study_command,
 )
+from experiments.provenance import commit as commits
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +114,20 @@ def test_variants_are_chosen_by_name_and_a_wrong_one_is_refused(tmp_path, monkey
         begun.clear()
     wrong = CliRunner().invoke(hyperparameters.app, [*words, "G=6"])
     assert "no variant among 'G=6'" in str(wrong.exception)
+
+
+def test_a_star_marks_a_variant_of_another_commit(tmp_path, monkeypatch):
+    about = {"dataset": "yelp2018", "split": "published", "method": "ours", "seed": 0}
+    for commit, variant in (("a", ablation.DEFAULT), ("a", "LowReg"), ("b", "HighReg")):
+        monkeypatch.setenv("ELASTICREC_COMMIT", commit)
+        commits.cache_clear()
+        measured = {"metrics": {"ndcg@50": 0.1, "recall@50": 0.2}, "seconds": 1.0}
+        found = about | measured | {"variant": variant, "nominal_mb": 5, "config": {"is": variant}}
+        lines.append_to(tmp_path, "ablation", found)
+    commits.cache_clear()
+    table = ablation.table(tmp_path)
+    assert "| LowReg | " in table
+    assert "| HighReg* | " in table
 
 
 def test_a_study_takes_the_settings_of_table2(tmp_path):
