@@ -33,34 +33,37 @@ def _path(folder: Path, line: dict[str, Any]) -> Path:
 
 
 def compare_all(folder: Path, results: Path, n_seeds: int, ours: str = "ours") -> int:
-    """How many tests were made: ours against each rival, at each size where both have all seeds.
+    """How many tests were made: ours against each rival, at each size, over the seeds both have.
 
-    Neighbours alone are the same for every seed, so one is all.
+    Neighbours alone are the same for every seed, so they have them all.
+
+    Args:
+        n_seeds: seeds that count, from 0; a test of fewer is made again once there are more.
     """
-    groups = defaultdict(list)
+    groups: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = defaultdict(dict)
     for line in lines.read_from(results, "table2"):
         if line["seed"] < n_seeds and _path(folder, line).exists():
             key = line["dataset"], line["nominal_mb"], line["method"], line["person"]
-            groups[(*key, line["config_hash"])].append(line)
-    whole = {
-        key: found
-        for key, found in groups.items()
-        if len(found) == n_seeds or key[2] in NEIGHBOURS_ALONE
-    }
+            groups[(*key, line["config_hash"])][line["seed"]] = line
     done = {
         (line["dataset"], line["nominal_mb"], line["method"], line["config_hash"])
         for line in lines.read_from(results, EXPERIMENT)
     }
     count = 0
-    mine = {key: found for key, found in whole.items() if key[2] == ours and key[3] != "history"}
+    mine = {key: found for key, found in groups.items() if key[2] == ours and key[3] != "history"}
     for (dataset, mb, _, _, our_hash), our_lines in mine.items():
-        for (d, size, method, person, rival_hash), found in whole.items():
-            config = {"ours": our_hash, "rival": rival_hash, "person": person, "seeds": n_seeds}
-            known = (dataset, mb, method, lines.config_hash(config)) in done
-            if (d, size) != (dataset, mb) or method == ours or known:
+        for (d, size, method, person, rival_hash), found in groups.items():
+            if (d, size) != (dataset, mb) or method == ours:
                 continue
-            test = paired_t_test(_mean(folder, our_lines), _mean(folder, found))
-            about = {name: found[0][name] for name in ("split", "budget_mb", "nominal_mb")}
+            one, other = list(our_lines.values()), list(found.values())
+            if method not in NEIGHBOURS_ALONE:
+                shared = our_lines.keys() & found.keys()
+                one, other = ([each[s] for s in sorted(shared)] for each in (our_lines, found))
+            config = {"ours": our_hash, "rival": rival_hash, "person": person, "seeds": len(one)}
+            if not one or (dataset, mb, method, lines.config_hash(config)) in done:
+                continue
+            test = paired_t_test(_mean(folder, one), _mean(folder, other))
+            about = {name: other[0][name] for name in ("split", "budget_mb", "nominal_mb")}
             metrics = {"difference": test.difference, "t": test.t, "p": test.p, "users": test.n}
             lines.append_to(
                 results,

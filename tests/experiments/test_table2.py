@@ -190,9 +190,9 @@ def test_users_are_compared_by_a_command_of_its_own(tmp_path, monkeypatch):
     for method, value in (("ours", 0.3), ("pmf", 0.2)):
         line = _append(tmp_path, method, 5, 0, value)
         paired.keep(tmp_path / "users", line, np.array([value, value + 0.1, value]))
-    for seeds, made in ((3, 0), (1, 1), (1, 0)):
+    for seeds, made in ((0, 0), (1, 1), (3, 0)):
         done = CliRunner().invoke(table2.app, ["compare", "--seeds", str(seeds)])
-        assert done.output == f"{made} comparisons of {seeds} seeds\n"
+        assert done.output == f"{made} comparisons of up to {seeds} seeds\n"
 
 
 def test_one_seed_is_all_of_a_method_that_draws_nothing(session, tmp_path, monkeypatch):
@@ -203,7 +203,29 @@ def test_one_seed_is_all_of_a_method_that_draws_nothing(session, tmp_path, monke
     for method, seeds in (("ours", 2), ("itemcf", 1), ("pmf", 1)):
         for seed in range(seeds):
             paired.keep(users, _append(tmp_path, method, 5, seed, 0.3), np.array([0.1, 0.4, 0.2]))
-    assert paired.compare_all(users, tmp_path, 2) == 1  # of pmf another seed is missing
+    assert paired.compare_all(users, tmp_path, 2) == 2
+    found = {x["method"]: x["config"]["seeds"] for x in lines.read_from(tmp_path, "table2-tests")}
+    assert found == {"itemcf": 2, "pmf": 1}  # what both have
+
+
+def test_a_comparison_is_made_again_once_both_have_more_seeds(tmp_path):
+    users = tmp_path / "users"
+    values = {
+        "ours": ([0.3, 0.6, 0.4, 0.4], [0.5, 0.3, 0.6, 0.5]),
+        "pmf": ([0.3, 0.4, 0.4, 0.5],) * 2,
+    }
+    for seed in (1, 0):
+        for method, by_seed in values.items():
+            line = _append(tmp_path, method, 5, seed, float(np.mean(by_seed[seed])))
+            paired.keep(users, line, np.array(by_seed[seed]))
+        assert paired.compare_all(users, tmp_path, 3) == 1
+    one, both = (x["metrics"]["p"] for x in lines.read_from(tmp_path, "table2-tests"))
+    assert one != both
+    path = tmp_path / "table2-tests.jsonl"
+    for order in (1, -1):  # whichever was made last, the test of most seeds counts
+        path.write_text("\n".join(path.read_text().splitlines()[::order]) + "\n")
+        (lead,) = Measurements(tmp_path).leads("gowalla", dense=True)
+        assert lead.p == both
 
 
 def test_ours_may_choose_on_another_split_and_its_lines_say_so(session, tmp_path):
