@@ -210,13 +210,13 @@ def _mixing(folder: ModelFolder, config: StoringConfig, device: str) -> Mixing:
 
 
 def _fitting(config: StoringConfig, split: Split) -> MixingConfig:
-    from elasticrec.evaluation.metrics import parse_metric
+    from elasticrec.evaluation.metrics import SUMS, parse_metric
     from elasticrec.evaluation.mixing import MixingConfig
     from elasticrec.evaluation.questions import even_share
 
     even = even_share(split) if config.even is None else config.even
-    if parse_metric(config.metric).name != "recall":
-        even = 0.0  # only recall can be weighted
+    if parse_metric(config.metric).name not in SUMS:
+        even = 0.0  # it cannot be weighted
     return MixingConfig(config.n_users, config.metric, even=even, seed=config.seed)
 
 

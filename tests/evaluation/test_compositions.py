@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -219,7 +221,30 @@ def test_weights_spread_evenly_over_groups_change_what_counts(rng):
     assert found.tolist() == pytest.approx([(2 / 9 + 2 / 3) / total, (2 / 3) / total])
     half = evened(asked, bounds, 0.5)
     assert half.weights == pytest.approx((np.ones(4) + even.weights) / 2)
-    with pytest.raises(InputError, match="expected recall"):
-        mean_metric(ranks, even, "ndcg@5")
+    gains, best = 1 / np.log2(ranks + 2) * (ranks < 5), np.array([1 + 1 / np.log2(3) + 0.5, 1.0])
+    wanted = (gains * even.weights) @ np.repeat(1 / best, [3, 1]) / total
+    assert mean_metric(ranks, even, "ndcg@5") == pytest.approx(wanted)
+    with pytest.raises(InputError, match="expected recall or ndcg"):
+        mean_metric(ranks, even, "hit@5")
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_equal_weights_change_no_mean(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 9, size=6)
+    relevant = Pairs(
+        np.append(0, counts.cumsum()), np.concatenate([np.arange(n) for n in counts]), 9
+    )
+    asked = Questions(np.arange(6), relevant, relevant)
+    ranks = rng.integers(0, 12, size=(2, len(relevant)))
+    weighted = replace(asked, weights=np.full(len(relevant), 3.0))
+    for metric in ("recall@4", "ndcg@4", "ndcg@20"):
+        found = mean_metric(ranks, weighted, metric)
+        assert found == pytest.approx(mean_metric(ranks, asked, metric))
+
+
+def test_a_share_beyond_all_is_refused():
+    nothing = Pairs(np.zeros(3, np.int64), np.zeros(0, np.int32), 10)
+    asked, bounds = Questions(np.arange(2), nothing, nothing), np.array([0, 5, 10])
     with pytest.raises(InputError, match="expected 0 to 1"):
         evened(asked, bounds, 1.5)

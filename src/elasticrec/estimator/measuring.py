@@ -9,7 +9,7 @@ import numpy as np
 
 from elasticrec.data.interactions import fingerprint
 from elasticrec.estimator.draws import Draws, held_out_budgets
-from elasticrec.evaluation.metrics import parse_metric
+from elasticrec.evaluation.metrics import SUMS, parse_metric
 from elasticrec.space.budget import PaperAccounting
 from elasticrec.space.composition import Menu
 from elasticrec.space.energy import energy_order
@@ -149,8 +149,8 @@ def measuring_of(
     split, groups = folder.split(), load_groups(folder)
     asked = validation_questions(split, samples.n_users, np.random.default_rng(samples.seed))
     even = even_share(split) if samples.even is None else samples.even
-    if parse_metric(samples.metric).name != "recall" or space_of(folder).as_printed:
-        even = 0.0  # only recall can be weighted, and the paper weighs nothing
+    if parse_metric(samples.metric).name not in SUMS or space_of(folder).as_printed:
+        even = 0.0  # a hit cannot be weighted, and the paper weighs nothing
     asked = evened(asked, groups.bounds, even)
     if accounting == "paper":
         return _paper_measuring(folder, samples, asked, even, device, threads)

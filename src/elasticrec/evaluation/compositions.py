@@ -16,7 +16,14 @@ import torch
 
 from elasticrec.data.errors import InputError
 from elasticrec.evaluation.arithmetic import full_precision, single_thread
-from elasticrec.evaluation.metrics import NOT_LISTED, metrics_from_ranks, parse_metric
+from elasticrec.evaluation.metrics import (
+    NOT_LISTED,
+    SUMS,
+    best_gains,
+    gains_at,
+    metrics_from_ranks,
+    parse_metric,
+)
 from elasticrec.evaluation.questions import Questions, questions
 
 if TYPE_CHECKING:
@@ -155,17 +162,19 @@ def count_above(scores: Tensor, rows: Tensor, items: Tensor, k: int) -> Tensor:
 def mean_metric(ranks: np.ndarray, asked: Questions, metric: str) -> np.ndarray:
     """(…) the mean of a metric over users, from ranks (…, n) of their relevant items.
 
-    With weights, a pair counts its weight over the number of its user's pairs; only recall is a
-    sum over pairs, so only recall can be weighted.
+    Recall and NDCG are sums over pairs. With weights, a pair counts as many times as its weight
+    says, against the mean weight of its user's pairs; a hit is no such sum.
     """
     if asked.weights is None:
         per_user = metrics_from_ranks(ranks, asked.relevant.indptr, [metric])[metric]
         mean: np.ndarray = per_user.mean(axis=-1)
         return mean
-    parsed = parse_metric(metric)
-    if parsed.name != "recall":
-        raise InputError(f"{metric} of weighted pairs, expected recall")
-    counts = asked.relevant.per_user
-    each = asked.weights / np.repeat(counts, counts)
-    weighted: np.ndarray = (ranks < parsed.k) @ (each / each.sum())
+    parsed, counts = parse_metric(metric), asked.relevant.per_user
+    if parsed.name not in SUMS:
+        raise InputError(f"{metric} of weighted pairs, expected {' or '.join(SUMS)}")
+    worth, most = ranks < parsed.k, counts  # of each pair, and of all pairs of a user
+    if parsed.name == "ndcg":
+        worth, most = gains_at(parsed.k, ranks), best_gains(parsed.k, counts)
+    total = (asked.weights / np.repeat(counts, counts)).sum()
+    weighted: np.ndarray = worth @ (asked.weights / np.repeat(most, counts) / total)
     return weighted

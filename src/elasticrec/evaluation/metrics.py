@@ -58,6 +58,9 @@ METRICS: dict[str, Callable[[int, Sequence[Any], Collection[Any]], float]] = {
 }
 """Each metric's definition by its name before the `@`."""
 
+SUMS = ("recall", "ndcg")
+"""Metrics that are sums over a user's relevant items, so that items can be weighted."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -125,15 +128,26 @@ def metrics_from_ranks(
     for metric in parse_metrics(names):
         top = ranks < metric.k
         if metric.name == "ndcg":
-            gains = np.where(top, 1 / np.log2(np.where(top, ranks, 0) + 2.0), 0.0)
-            best = np.cumsum(1 / np.log2(np.arange(metric.k) + 2.0))  # of 1, 2, … K hits
-            ideal = best[np.minimum(n_relevant, metric.k) - 1]
-            values[str(metric)] = _sum_per_user(gains, indptr) / ideal
+            gains = _sum_per_user(gains_at(metric.k, ranks), indptr)
+            values[str(metric)] = gains / best_gains(metric.k, n_relevant)
         else:
             hits = _sum_per_user(top.astype(np.float64), indptr)
             is_recall = metric.name == "recall"
             values[str(metric)] = hits / n_relevant if is_recall else np.minimum(hits, 1.0)
     return values
+
+
+def gains_at(k: int, ranks: np.ndarray) -> np.ndarray:
+    """(..., n) discounted gain of items by rank: 1 / log2(place + 1) among the first k, else 0."""
+    top = ranks < k
+    return np.where(top, 1 / np.log2(np.where(top, ranks, 0) + 2.0), 0.0)
+
+
+def best_gains(k: int, n_relevant: np.ndarray) -> np.ndarray:
+    """(U,) the gain of lists with all of so many relevant items on top; at least one each."""
+    best = np.cumsum(1 / np.log2(np.arange(k) + 2.0))  # of 1, 2, … K hits
+    found: np.ndarray = best[np.minimum(n_relevant, k) - 1]
+    return found
 
 
 def _sum_per_user(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ class Questions:
     relevant: Pairs
     """n users: the items that each should be shown, at least one."""
     weights: np.ndarray | None = None
-    """What each relevant pair counts in a mean recall, by the pairs' order; None: all alike."""
+    """What each relevant pair counts in a mean, by the pairs' order; None: all alike."""
 
 
 def questions(split: Split, part: Part = "test", users: np.ndarray | None = None) -> Questions:
