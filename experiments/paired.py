@@ -38,7 +38,8 @@ def compare_all(folder: Path, results: Path, n_seeds: int, ours: str = "ours") -
     Neighbours alone are the same for every seed, so they have them all.
 
     Args:
-        n_seeds: seeds that count, from 0; a test of fewer is made again once there are more.
+        n_seeds: seeds that count, from 0. What was measured anew, or has more seeds by now, is
+            tested again.
     """
     groups: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = defaultdict(dict)
     for line in lines.read_from(results, "table2"):
@@ -46,8 +47,8 @@ def compare_all(folder: Path, results: Path, n_seeds: int, ours: str = "ours") -
             key = line["dataset"], line["nominal_mb"], line["method"], line["person"]
             groups[(*key, line["config_hash"])][line["seed"]] = line
     done = {
-        (line["dataset"], line["nominal_mb"], line["method"], line["config_hash"])
-        for line in lines.read_from(results, EXPERIMENT)
+        (x["dataset"], x["nominal_mb"], x["method"], x["config_hash"]): x["metrics"]
+        for x in lines.read_from(results, EXPERIMENT)
     }
     count = 0
     mine = {key: found for key, found in groups.items() if key[2] == ours and key[3] != "history"}
@@ -60,11 +61,13 @@ def compare_all(folder: Path, results: Path, n_seeds: int, ours: str = "ours") -
                 shared = our_lines.keys() & found.keys()
                 one, other = ([each[s] for s in sorted(shared)] for each in (our_lines, found))
             config = {"ours": our_hash, "rival": rival_hash, "person": person, "seeds": len(one)}
-            if not one or (dataset, mb, method, lines.config_hash(config)) in done:
+            if not one:
                 continue
             test = paired_t_test(_mean(folder, one), _mean(folder, other))
-            about = {name: other[0][name] for name in ("split", "budget_mb", "nominal_mb")}
             metrics = {"difference": test.difference, "t": test.t, "p": test.p, "users": test.n}
+            if done.get((dataset, mb, method, lines.config_hash(config))) == metrics:
+                continue
+            about = {name: other[0][name] for name in ("split", "budget_mb", "nominal_mb")}
             lines.append_to(
                 results,
                 EXPERIMENT,

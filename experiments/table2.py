@@ -121,10 +121,7 @@ def run_smoke(named: tuple[str, ...] = ()) -> str:
 def compare(
     seeds: Annotated[int, typer.Option(help="Seeds that count, from 0: those both have.")] = 3,
 ) -> None:
-    """Compare ours with each rival user by user, wherever that was not done; `run` does it too.
-
-    A comparison over fewer seeds than both have by now is made again.
-    """
+    """Compare ours with each rival user by user, wherever lines are new; `run` does it too."""
     made = paired.compare_all(KEPT / "users", lines.RESULTS, seeds)
     print(f"{made} comparisons of up to {seeds} seeds")
 

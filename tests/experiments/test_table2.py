@@ -219,6 +219,7 @@ def test_a_comparison_is_made_again_once_both_have_more_seeds(tmp_path):
             line = _append(tmp_path, method, 5, seed, float(np.mean(by_seed[seed])))
             paired.keep(users, line, np.array(by_seed[seed]))
         assert paired.compare_all(users, tmp_path, 3) == 1
+    assert paired.compare_all(users, tmp_path, 3) == 0
     one, both = (x["metrics"]["p"] for x in lines.read_from(tmp_path, "table2-tests"))
     assert one != both
     path = tmp_path / "table2-tests.jsonl"
@@ -226,6 +227,8 @@ def test_a_comparison_is_made_again_once_both_have_more_seeds(tmp_path):
         path.write_text("\n".join(path.read_text().splitlines()[::order]) + "\n")
         (lead,) = Measurements(tmp_path).leads("gowalla", dense=True)
         assert lead.p == both
+    paired.keep(users, _append(tmp_path, "ours", 5, 0, 0.4), np.array([0.4, 0.5, 0.4, 0.4]))
+    assert paired.compare_all(users, tmp_path, 3) == 1  # measured anew
 
 
 def test_ours_may_choose_on_another_split_and_its_lines_say_so(session, tmp_path):
