@@ -33,11 +33,14 @@ class Row:
     loss: str
     """`paper` or `ours` where both have a row, else empty."""
     person: str
+    by: str = ""
+    """Of ours: what it was told to choose by; empty in its main row, which chose by Recall@50."""
 
     def __str__(self) -> str:
         whose = {"paper": ", the paper's loss", "ours": ", our loss"}.get(self.loss, "")
+        by = f", by {word_of(self.by)}" if self.by else ""
         alone = ", history alone" if self.method == OURS and self.person == "history" else ""
-        return self.method + whose + alone
+        return self.method + whose + by + alone
 
     @property
     def dense(self) -> bool:
@@ -106,7 +109,7 @@ class Measurements:
 
     def ours(self, dataset: str) -> Row | None:
         """Our main row: with a vector where there is one."""
-        mine = [row for row in self.rows(dataset) if row.method == OURS]
+        mine = [row for row in self.rows(dataset) if row.method == OURS and not row.by]
         return max(mine, key=lambda row: row.person == "vector+history") if mine else None
 
     def leads(self, dataset: str, *, dense: bool, metric: str = "recall@50") -> list[Lead]:
@@ -158,7 +161,8 @@ def row_of(line: dict[str, Any]) -> Row:
     """The row that a line belongs to."""
     method = line["method"]
     place = ORDER.index(method) if method in ORDER else len(ORDER)
-    return Row(place, method, line["loss"] if method == "pmf" else "", line["person"])
+    loss = line["loss"] if method == "pmf" else ""
+    return Row(place, method, loss, line["person"], line["config"].get("chosen_by", ""))
 
 
 def table(found: Measurements, dataset: str, metrics: Iterable[str]) -> str:

@@ -91,10 +91,11 @@ class Ready:
 
         if not self.plan.coded:
             return
+        config = StoringConfig(metric=self.plan.preset.samples.metric)
         if self.plan.rows != "all" and not self.folder.has("menu"):
-            self.folder.describe(storing=asdict(StoringConfig()))  # so that this menu stays
+            self.folder.describe(storing=asdict(config))  # so that this menu stays
             self.folder.save_part("menu", limited_menu(self.folder.table(), self.plan.rows))
-        store(self.folder, device=self.device)
+        store(self.folder, config, device=self.device)
 
     def _estimate(self) -> None:
         from elasticrec.search.estimating import estimate_model

@@ -69,14 +69,17 @@ class Plan:
         return replace(self, preset=replace(p, train=train, space=space, samples=samples))
 
 
-def ours(train: TrainConfig, n_samples: int | None = None) -> Plan:
+def ours(train: TrainConfig, n_samples: int | None = None, metric: str | None = None) -> Plan:
     """Our plan: coded planes and neighbours, popularity groups, a search that is refined.
 
     Args:
         n_samples: β; None as the default preset says.
+        metric: what weights and compositions are chosen by; None as the default preset says.
     """
     chosen = preset("default")
     search = replace(chosen.search, refine=REFINED)
+    if metric is not None:
+        chosen = replace(chosen, samples=replace(chosen.samples, metric=metric))
     return Plan(replace(chosen, train=train, search=search)).sampled(n_samples)
 
 

@@ -52,6 +52,10 @@ def run(
         Path | None,
         typer.Option(help="Folder of splits whose validation chooses weights and files of ours."),
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="What ours chooses weights and files by; Recall@50 by default."),
+    ] = None,
     only: Annotated[str, typer.Option("--methods", help="Methods; all by default.")] = "",
     sizes: Annotated[str, typer.Option(help="Nominal megabytes; all by default.")] = "",
     seeds: int = 3,
@@ -76,7 +80,7 @@ def run(
         tuple(float(mb) for mb in filter(None, sizes.split(","))), seeds,
         "cuda" if gpu else "cpu", threads, again,
         Extent(rule_epochs=rule_epochs, rule_samples=rule_samples), tuning_epochs,
-        tables, choose,
+        tables, choose, metric,
     )  # fmt: skip
     limit = None if minutes is None else 60 * minutes
     if smoke:

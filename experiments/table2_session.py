@@ -45,6 +45,8 @@ class Session:
     """Folder of trained tables of ours."""
     choose: Path | None = None
     """Folder of splits whose validation chooses weights and compositions of ours."""
+    metric: str | None = None
+    """What they are chosen by; None as the preset says."""
 
     def trials(self, dataset: str, method: str, loss: str) -> list[dict[str, Any]]:
         """The settings of a method to choose from."""
@@ -103,11 +105,12 @@ class Session:
         wanted = tuple(mb for mb in methods.sizes_of(method) if mb in (self.sizes or (mb,)))
         together = [wanted] if methods.trains_once(method) else [(mb,) for mb in wanted]
         choose = self.choose / f"{dataset}.npz" if method == OURS and self.choose else None
+        metric = self.metric if method == OURS else None
         return [
             Task(
                 "table2", dataset, method, loss, settings, seed, sizes, "test",
                 self.data / f"{dataset}.npz", self.results, self.kept, self.extent,
-                self.device, self.threads, tables=self.tables, choose=choose,
+                self.device, self.threads, tables=self.tables, choose=choose, metric=metric,
             )
             for loss, settings in self.best(dataset, method)
             for seed in range(1 if method in NEIGHBOURS_ALONE else self.seeds)  # nothing is drawn

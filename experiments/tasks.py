@@ -80,6 +80,8 @@ class Task:
     """Folder of tables kept by `experiments.bases run --keep`, for ours."""
     choose: Path | None = None
     """Of ours: the split whose validation chooses weights and compositions, where it is another."""
+    metric: str | None = None
+    """Of ours: what weights and compositions are chosen by; None as the preset says."""
 
     def __str__(self) -> str:
         sizes = "/".join(f"{mb:g}" for mb in self.sizes)
@@ -95,6 +97,8 @@ class Task:
         found |= self.extent.config()
         if self.choose is not None:
             found["chosen_on"] = self.choose.parent.name
+        if self.metric is not None:
+            found["chosen_by"] = self.metric
         return found | ({} if self.tuned_on is None else {"tuned_on": self.tuned_on})
 
 
@@ -108,7 +112,7 @@ def plan_of(task: Task) -> plans.Plan:
         settings = {name: value for name, value in task.settings.items() if name != CHOOSER}
         train = TrainConfig(**(settings | blocks))
         train = replace(train, epochs=min(train.epochs, extent.epochs or train.epochs))
-        plan = plans.ours(train, extent.samples)
+        plan = plans.ours(train, extent.samples, task.metric)
     else:
         changes = task.settings | {"epochs": extent.rule_epochs} | blocks
         plan = plans.rule(task.dataset, SCORES[task.method], changes, extent.rule_samples)

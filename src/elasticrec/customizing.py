@@ -163,10 +163,11 @@ def make_ready(
         samples, fitting: settings of an estimator that is made here.
         tell: called with what begins now, which may take minutes.
     """
-    from elasticrec.storing import is_stored, store
+    from elasticrec.storing import StoringConfig, is_stored, store
 
     if not is_stored(folder):
-        store(folder, device=device, tell=lambda part: tell(f"making the {part}"))
+        config = StoringConfig(metric=samples.metric)
+        store(folder, config, device=device, tell=lambda part: tell(f"making the {part}"))
     try:
         known = Searcher(folder).accounting_name == "file"
     except InputError:  # there is none, or one of another model

@@ -2,6 +2,7 @@ import json
 
 from typer.testing import CliRunner
 
+from elasticrec.blocks.folder import ModelFolder
 from elasticrec.cli.main import app
 from elasticrec.estimator.model import Estimator
 
@@ -38,6 +39,13 @@ def test_other_measurements_are_refused_until_told_to_restart(searchable):
     assert refused.exit_code == 2
     assert "another seed" in refused.stderr
     assert run(searchable.root, *FEW, "--seed", 1, "--restart").exit_code == 0
+
+
+def test_weights_of_votes_are_chosen_by_the_same_metric(searchable):
+    few = ("--samples", 12, "--users", 30, "--device", "cpu", "--metric", "ndcg@10")
+    done = run(searchable.root, *few)
+    assert done.exit_code == 0, done.output
+    assert ModelFolder.open(searchable.root).about["storing"]["metric"] == "ndcg@10"
 
 
 def test_bad_input_is_one_line(searchable, tmp_path):

@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from elasticrec.blocks.folder import ModelFolder
 from elasticrec.data.synthetic import planted_world
-from experiments import comparison, lines, methods, paired, table2
+from experiments import comparison, lines, methods, paired, table2, table2_session
 from experiments.comparison import Measurements
 from experiments.table2_session import Session, measure_all
+from experiments.tasks import plan_of
 
 
 @pytest.fixture
@@ -165,7 +167,6 @@ def test_a_kept_table_serves_ours_only_if_it_was_trained_with_these_settings(ses
     from elasticrec.data.errors import InputError
     from elasticrec.training.loop import train
     from experiments import kept
-    from experiments.tasks import plan_of
 
     settled = replace(session, tables=tmp_path / "tables", chosen=("ours",))
     task = settled.test_tasks("goodbooks", "ours")[0]
@@ -259,3 +260,18 @@ def test_ours_may_choose_on_another_split_and_its_lines_say_so(session, tmp_path
         assert each.file_bytes <= each.budget.n_bytes
         assert each.found.metrics["recall@50"] > 0
     assert not place.exists()  # all is done
+
+
+def test_ours_may_choose_by_another_metric_and_has_a_row_of_its_own(session, tmp_path):
+    usual = session.test_tasks("goodbooks", "ours")[0]
+    task = replace(session, metric="ndcg@50").test_tasks("goodbooks", "ours")[0]
+    assert task.config() == usual.config() | {"chosen_by": "ndcg@50"}
+    assert plan_of(task).preset.samples.metric == "ndcg@50"
+    measured = next(methods.measured(task))
+    (place,) = (task.kept / "models").iterdir()
+    about = ModelFolder.open(place / "model").about
+    assert about["storing"]["metric"] == "ndcg@50"  # weights as well as compositions
+    lines.append_to(tmp_path / "rows", "table2", table2_session._line(task, measured))
+    found = Measurements(tmp_path / "rows")
+    assert [str(row) for row in found.rows("goodbooks")] == ["ours, by NDCG@50"]
+    assert found.ours("goodbooks") is None  # the main row is another

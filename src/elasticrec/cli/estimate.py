@@ -17,7 +17,10 @@ def estimate(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     samples: Annotated[int | None, typer.Option(help="Compositions to fit on.")] = None,
     users: Annotated[int | None, typer.Option(help="Validation users to measure on.")] = None,
-    metric: Annotated[str | None, typer.Option(help="recall, ndcg or hit: recall@100.")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="What weights and files are chosen by: recall, ndcg or hit, as ndcg@50."),
+    ] = None,
     kind: Annotated[str | None, typer.Option(help="fm (the paper's) or dnn.")] = None,
     preset: Annotated[
         str, typer.Option(help="default, demo, paper-amazon-book or paper-yelp.")
@@ -51,7 +54,7 @@ def estimate(
     \b
     Example:
       elasticrec estimate MODEL
-      elasticrec estimate MODEL --samples 2000 --metric recall@50
+      elasticrec estimate MODEL --samples 2000 --metric ndcg@50
     """
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.cli._progress import counting_bar
@@ -64,7 +67,7 @@ def estimate(
     measuring = replace(chosen.samples, **_present(given))
     fitting = replace(chosen.estimator, **_present({"kind": kind, "seed": seed}))
     folder = ModelFolder.open(model)
-    counted = _coded(folder, accounting, device)
+    counted = _coded(folder, accounting, device, measuring.metric)
     if restart:
         (folder.root / LEDGER).unlink(missing_ok=True)
     with counting_bar("measuring") as progress:
@@ -75,12 +78,12 @@ def estimate(
     _print_json(built) if json else _print_table(built, measuring.metric)
 
 
-def _coded(folder: ModelFolder, accounting: str | None, device: str) -> str:
+def _coded(folder: ModelFolder, accounting: str | None, device: str, metric: str) -> str:
     """How bytes are counted, after the model's items were coded where that is by files."""
     from elasticrec.cli._progress import telling
     from elasticrec.data.errors import InputError
     from elasticrec.space.regroup import space_of
-    from elasticrec.storing import can_be_stored, store
+    from elasticrec.storing import StoringConfig, can_be_stored, store
 
     if accounting not in (None, "file", "paper"):
         raise InputError(f"accounting {accounting!r}, expected file or paper")
@@ -89,7 +92,8 @@ def _coded(folder: ModelFolder, accounting: str | None, device: str) -> str:
         accounting = "file" if usable else "paper"
     if accounting == "file":
         with telling() as tell:
-            store(folder, device=device, tell=lambda part: tell(f"making the {part}"))
+            config = StoringConfig(metric=metric)
+            store(folder, config, device=device, tell=lambda part: tell(f"making the {part}"))
     return accounting
 
 
