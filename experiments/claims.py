@@ -195,25 +195,31 @@ def summary(found: Measurements) -> str:
 
 
 def lost(found: Measurements) -> str:
-    """Every cell of Table 2 in which a rival is ahead of ours, in Markdown."""
+    """Every cell of Table 2 in which a rival is ahead of our main row, in Markdown.
+
+    Where ours was told to choose by another metric and is ahead of the main row, too, it is named.
+    """
     out = []
     for dataset in found.datasets:
         mine = found.ours(dataset)
-        rivals = [row for row in found.rows(dataset) if row.method != OURS]
+        others = [
+            row
+            for row in found.rows(dataset)
+            if row.method != OURS or (mine and row.by and row.person == mine.person)
+        ]
         for metric in METRICS if mine else ():
             for mb in SIZES:
                 ours = found.value(dataset, mine, mb, metric)  # type: ignore[arg-type]
-                ahead = [
-                    f"{row} {value:.4f}"
-                    for row in rivals
+                ahead = {
+                    row: f"{row} {value:.4f}"
+                    for row in others
                     if ours is not None
                     and (value := found.value(dataset, row, mb, metric)) is not None
                     and value > ours
-                ]
-                if ahead:
-                    out.append(
-                        f"- {dataset}, {metric}, {mb} MB: ours {ours:.4f}, {', '.join(ahead)}"
-                    )
+                }
+                if any(row.method != OURS for row in ahead):
+                    told = ", ".join([f"ours {ours:.4f}", *ahead.values()])
+                    out.append(f"- {dataset}, {metric}, {mb} MB: {told}")
     return "\n".join(out)
 
 

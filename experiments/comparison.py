@@ -208,16 +208,24 @@ def leads_table(found: Measurements, dataset: str) -> str:
 
 
 def seconds_table(found: Measurements, dataset: str) -> str:
-    """What three sizes take: once, for each size, and together."""
+    """What three sizes take: once, each, and together; and from how many on ours is faster."""
     rows = [
-        "| method | once, s | each size, s | three sizes, s | machine |",
-        "|---|---|---|---|---|",
+        "| method | once, s | each size, s | three sizes, s | ours is faster from | machine |",
+        "|---|---|---|---|---|---|",
     ]
+    ours = found.ours(dataset)
+    mine = found.seconds(dataset, ours) if ours else None
     for row in found.rows(dataset):
-        taken = found.seconds(dataset, row)
-        if taken and not (row.method == OURS and row != found.ours(dataset)):
-            shown = " | ".join(f"{value:.1f}" for value in taken)
-            rows.append(f"| {row} | {shown} | {found.machine(dataset, row)} |")
+        taken, machine = found.seconds(dataset, row), found.machine(dataset, row)
+        if not taken or (row.method == OURS and row != ours):
+            continue
+        faster = "–"
+        if mine and ours and found.machine(dataset, ours) == machine and taken[1] > mine[1]:
+            # The least n with once + n · each below theirs; those who train once have no each.
+            n = max(1, int((mine[0] - taken[0]) // (taken[1] - mine[1])) + 1)
+            faster = f"{n} sizes" if n > 1 else "1 size"
+        shown = " | ".join(f"{value:.1f}" for value in taken)
+        rows.append(f"| {row} | {shown} | {faster} | {machine} |")
     return "\n".join(rows)
 
 

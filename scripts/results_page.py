@@ -63,12 +63,15 @@ ones. Ours takes the settings of its base that were best at full size, among {tr
 chosen by what came last, too (below). Mean ± deviation over seeds, where there are several. p is
 that of a paired t-test over users, on each user's Recall@50 averaged over the seeds that both have.
 "Person" is what a device knows of her: a vector from the server, her history, or both.
-`rule-printed` is the paper's method as printed, `rule-aligned` the same with aligned scores.
+Ours chose by Recall@50; `ours, by …` is the same table that chose weights and compositions by
+another metric. `rule-printed` is the paper's method as printed, `rule-aligned` the same with
+aligned scores.
 """
 
 SECONDS = """Seconds on the machine of the lines: ours trains, codes and estimates once and then
 searches and packs each size; most rivals are trained for each. Methods run side by side on one GPU,
-so these are rough. Where the machines differ, nothing is compared.
+so these are rough. For so many sizes, or more, ours takes less time in all; where the machines
+differ, nothing is compared.
 """
 
 BESIDE = """The paper's recall beside ours (theirs / ours). The data differ: {difference}
@@ -174,11 +177,11 @@ def folded(title: str, table: str) -> str:
 
 
 def measured_at(experiment: str, method: str) -> str:
-    """Of which commits the newest lines of a method are: a table may hold lines of several."""
+    """Of which commits the newest lines of a method's main row are: there may be several."""
     found = {
         line["dataset"]: line["commit"][:7] + _chosen(line["config"])
         for line in lines.read(experiment)
-        if line["method"] == method
+        if line["method"] == method and "chosen_by" not in line["config"]
     }
     told = ", ".join(f"{dataset} {commit}" for dataset, commit in sorted(found.items()))
     return f"Newest lines of `{method}`, by commit: {told}.\n" if told else ""

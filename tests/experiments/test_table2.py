@@ -129,7 +129,9 @@ def test_seconds_count_one_training_once_and_retraining_each_time(tmp_path):
     found = Measurements(tmp_path)
     taken = {row.method: found.seconds("gowalla", row) for row in found.rows("gowalla")}
     assert taken == {"ours": (60.0, 2.0, 66.0), "lightrec": (0.0, 40.0, 120.0)}
-    assert "| ours | 60.0 | 2.0 | 66.0 | " in comparison.seconds_table(found, "gowalla")
+    shown = comparison.seconds_table(found, "gowalla")
+    assert "| ours | 60.0 | 2.0 | 66.0 | – | " in shown
+    assert "| lightrec | 0.0 | 40.0 | 120.0 | 2 sizes | " in shown  # 64 s against 80
 
 
 def test_seconds_of_other_machines_are_shown_and_not_compared(tmp_path, monkeypatch):
@@ -144,7 +146,9 @@ def test_seconds_of_other_machines_are_shown_and_not_compared(tmp_path, monkeypa
         for mb in (5, 10, 25):
             _append(tmp_path, method, mb, 0, 0.3, seconds=taken)
     found = Measurements(tmp_path)
-    assert "| lightrec | 0.0 | 9.0 | 27.0 | two |" in comparison.seconds_table(found, "gowalla")
+    shown = comparison.seconds_table(found, "gowalla")
+    assert "| pmf, our loss | 0.0 | 9.0 | 27.0 | 1 size | one |" in shown
+    assert "| lightrec | 0.0 | 9.0 | 27.0 | – | two |" in shown
     ((place, held),) = claims._cheaper(found)
     assert "pmf" in place
     assert held
