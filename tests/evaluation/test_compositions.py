@@ -224,7 +224,8 @@ def test_weights_spread_evenly_over_groups_change_what_counts(rng):
     gains, best = 1 / np.log2(ranks + 2) * (ranks < 5), np.array([1 + 1 / np.log2(3) + 0.5, 1.0])
     wanted = (gains * even.weights) @ np.repeat(1 / best, [3, 1]) / total
     assert mean_metric(ranks, even, "ndcg@5") == pytest.approx(wanted)
-    with pytest.raises(InputError, match="expected recall or ndcg"):
+    assert mean_metric(ranks, even, "both@5") == pytest.approx((found + wanted) / 2)
+    with pytest.raises(InputError, match="expected recall or ndcg or both"):
         mean_metric(ranks, even, "hit@5")
 
 
@@ -238,7 +239,7 @@ def test_equal_weights_change_no_mean(seed):
     asked = Questions(np.arange(6), relevant, relevant)
     ranks = rng.integers(0, 12, size=(2, len(relevant)))
     weighted = replace(asked, weights=np.full(len(relevant), 3.0))
-    for metric in ("recall@4", "ndcg@4", "ndcg@20"):
+    for metric in ("recall@4", "ndcg@4", "ndcg@20", "both@4"):
         found = mean_metric(ranks, weighted, metric)
         assert found == pytest.approx(mean_metric(ranks, asked, metric))
 

@@ -19,7 +19,10 @@ def estimate(
     users: Annotated[int | None, typer.Option(help="Validation users to measure on.")] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="What weights and files are chosen by: recall, ndcg or hit, as ndcg@50."),
+        typer.Option(
+            help="What weights and files are chosen by: recall@K, ndcg@K, both@K (their mean) or "
+            "hit@K."
+        ),
     ] = None,
     kind: Annotated[str | None, typer.Option(help="fm (the paper's) or dnn.")] = None,
     preset: Annotated[

@@ -19,10 +19,9 @@ from elasticrec.evaluation.arithmetic import full_precision, single_thread
 from elasticrec.evaluation.metrics import (
     NOT_LISTED,
     SUMS,
-    best_gains,
-    gains_at,
     metrics_from_ranks,
     parse_metric,
+    terms,
 )
 from elasticrec.evaluation.questions import Questions, questions
 
@@ -162,8 +161,8 @@ def count_above(scores: Tensor, rows: Tensor, items: Tensor, k: int) -> Tensor:
 def mean_metric(ranks: np.ndarray, asked: Questions, metric: str) -> np.ndarray:
     """(…) the mean of a metric over users, from ranks (…, n) of their relevant items.
 
-    Recall and NDCG are sums over pairs. With weights, a pair counts as many times as its weight
-    says, against the mean weight of its user's pairs; a hit is no such sum.
+    Recall, NDCG and their mean are sums over pairs. With weights, a pair counts as many times as
+    its weight says, against the mean weight of its user's pairs; a hit is no such sum.
     """
     if asked.weights is None:
         per_user = metrics_from_ranks(ranks, asked.relevant.indptr, [metric])[metric]
@@ -172,9 +171,9 @@ def mean_metric(ranks: np.ndarray, asked: Questions, metric: str) -> np.ndarray:
     parsed, counts = parse_metric(metric), asked.relevant.per_user
     if parsed.name not in SUMS:
         raise InputError(f"{metric} of weighted pairs, expected {' or '.join(SUMS)}")
-    worth, most = ranks < parsed.k, counts  # of each pair, and of all pairs of a user
-    if parsed.name == "ndcg":
-        worth, most = gains_at(parsed.k, ranks), best_gains(parsed.k, counts)
     total = (asked.weights / np.repeat(counts, counts)).sum()
-    weighted: np.ndarray = worth @ (asked.weights / np.repeat(most, counts) / total)
+    weighted: np.ndarray = sum(
+        share * (worth @ (asked.weights / np.repeat(most, counts) / total))
+        for share, worth, most in terms(parsed, ranks, counts)
+    )
     return weighted

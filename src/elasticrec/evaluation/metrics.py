@@ -1,6 +1,6 @@
 """Recall@K, NDCG@K and hit rate: of one ranked list, and of many users from the ranks alone.
 
-Both say the same. `recall_at`, `ndcg_at` and `hit_at` are the definitions, one list at a time;
+Both say the same. `recall_at`, `ndcg_at`, … are the definitions, one list at a time;
 `metrics_from_ranks` is what ships: it needs only the rank of each relevant item, so an evaluator
 may count ranks instead of making lists.
 """
@@ -44,6 +44,11 @@ def hit_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
     return float(not _wanted(relevant).isdisjoint(ranked[:k]))
 
 
+def both_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
+    """The mean of recall and NDCG, for choosing what is to be good by both."""
+    return (recall_at(k, ranked, relevant) + ndcg_at(k, ranked, relevant)) / 2
+
+
 def _wanted(relevant: Collection[Any]) -> set[Any]:
     """The relevant items as a set; without any, no metric is defined."""
     if not relevant:
@@ -55,10 +60,11 @@ METRICS: dict[str, Callable[[int, Sequence[Any], Collection[Any]], float]] = {
     "recall": recall_at,
     "ndcg": ndcg_at,
     "hit": hit_at,
+    "both": both_at,
 }
 """Each metric's definition by its name before the `@`."""
 
-SUMS = ("recall", "ndcg")
+SUMS = ("recall", "ndcg", "both")
 """Metrics that are sums over a user's relevant items, so that items can be weighted."""
 
 
@@ -67,7 +73,7 @@ class Metric:
     """One thing to measure: a name of `METRICS` and how long the list is."""
 
     name: str
-    """`recall`, `ndcg` or `hit`."""
+    """`recall`, `ndcg`, `hit` or `both`."""
     k: int
     """K: how many items are shown."""
 
@@ -126,15 +132,32 @@ def metrics_from_ranks(
         )
     values = {}
     for metric in parse_metrics(names):
-        top = ranks < metric.k
-        if metric.name == "ndcg":
-            gains = _sum_per_user(gains_at(metric.k, ranks), indptr)
-            values[str(metric)] = gains / best_gains(metric.k, n_relevant)
+        if metric.name == "hit":
+            hits = _sum_per_user((ranks < metric.k).astype(np.float64), indptr)
+            values[str(metric)] = np.minimum(hits, 1.0)
         else:
-            hits = _sum_per_user(top.astype(np.float64), indptr)
-            is_recall = metric.name == "recall"
-            values[str(metric)] = hits / n_relevant if is_recall else np.minimum(hits, 1.0)
+            values[str(metric)] = sum(
+                share * _sum_per_user(worth, indptr) / most
+                for share, worth, most in terms(metric, ranks, n_relevant)
+            )
     return values
+
+
+def terms(
+    metric: Metric, ranks: np.ndarray, n_relevant: np.ndarray
+) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    """A metric of `SUMS` as a weighted sum: share, worth of each pair, most that a user may have.
+
+    Args:
+        ranks: (..., n) of each relevant pair.
+        n_relevant: (U,) how many relevant items each user has.
+    """
+    k = metric.k
+    recall = ((ranks < k).astype(np.float64), n_relevant)
+    if metric.name == "recall":
+        return [(1.0, *recall)]
+    ndcg = (gains_at(k, ranks), best_gains(k, n_relevant))
+    return [(1.0, *ndcg)] if metric.name == "ndcg" else [(0.5, *recall), (0.5, *ndcg)]
 
 
 def gains_at(k: int, ranks: np.ndarray) -> np.ndarray:
