@@ -17,9 +17,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import typer
-
 from experiments import figures, lines, study, study_command
+from experiments.command import make_app
 from experiments.comparison import word_of
 from experiments.equal_bytes import PRINTED
 from experiments.jobs import run_all
@@ -29,7 +28,7 @@ from experiments.table2_session import Session
 NAME = "ablation"
 DEFAULT = "as it is"
 METRICS = ("ndcg@50", "recall@50")
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 SHARED = (
     Variant("RULE-C", space={"kind": "cluster", "pca": True}),
     Variant("DNNEst", estimator={"kind": "dnn", "smooth": 0}),

@@ -21,12 +21,13 @@ import typer
 
 from elasticrec.data.splitting import Split
 from experiments import kept, lines
+from experiments.command import make_app
 
 if TYPE_CHECKING:
     from elasticrec.training.config import TrainConfig
 
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 Config = Annotated[Path, typer.Option(help="TOML file with one [[trial]] per training.")]
 Data = Annotated[Path, typer.Option(help="Folder of prepared splits.")]

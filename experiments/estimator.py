@@ -17,9 +17,9 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-import typer
 
 from experiments import figures, lines, study, study_command
+from experiments.command import make_app
 from experiments.jobs import run_all
 from experiments.study import Studied, StudyTask, Variant
 
@@ -31,7 +31,7 @@ STEPS = 1200
 LEAST = 0.001
 """Room above and below what is drawn, so that noise does not fill a panel."""
 COLOURS = {"rule-printed": figures.PAPER, "rule-aligned": "#b08ac4", "ours": figures.OURS}
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 def variants(steps: int = STEPS) -> list[Variant]:

@@ -22,6 +22,7 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.data.splitting import Split
 from experiments import lines
 from experiments.bases import read_trials, settings
+from experiments.command import make_app
 
 if TYPE_CHECKING:
     from elasticrec.training.config import TrainConfig
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 METRICS = ("recall@20", "recall@50", "recall@100")
 SHARE = 0.1
 """The part of the users that is left out of training."""
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 @app.callback()

@@ -23,6 +23,7 @@ import typer
 
 from elasticrec.presets import preset
 from experiments import lines, study, study_command
+from experiments.command import datasets_in, make_app
 from experiments.jobs import run_all
 from experiments.plans import PAPERS
 from experiments.provenance import ROOT
@@ -42,7 +43,7 @@ INTERVALS: dict[str, tuple[Any, ...]] = {
     "S": (2, 5, 10, 15, 20),
 }
 """The appendix's table; d = 8 in all of its pairs (N, d)."""
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 Point = dict[str, Any]
 
@@ -105,7 +106,7 @@ def run(
     session = study_command.session_for(data, seeds, gpu, threads, samples)
     todo = [
         task
-        for name in dataset.split(",")
+        for name in datasets_in(data, dataset)
         for task in study.tasks(
             NAME, session, name,
             {"rule-printed": [variant(point) for point in points(name, whole)]},

@@ -18,9 +18,9 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-import typer
 
 from experiments import figures, lines, study, study_command
+from experiments.command import make_app
 from experiments.jobs import run_all
 from experiments.study import Studied, StudyTask, Variant
 
@@ -33,7 +33,7 @@ VARIANTS = (
     Variant("RULE-P", space={"kind": "popularity"}),
     Variant("RULE-C", space={"kind": "cluster", "pca": True}),
 )
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 def work(task: StudyTask) -> str:

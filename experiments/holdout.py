@@ -31,13 +31,14 @@ import typer
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.splitting import Split
+from experiments.command import make_app
 
 SHARE = 8
 """One pair of so many is held out."""
 DIMENSIONS = 96
 RIDGE = 10.0
 SHORTEST_RUN = 4
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 @app.callback()

@@ -15,9 +15,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import typer
-
 from experiments import figures, lines, study, study_command
+from experiments.command import make_app
 from experiments.figures import Curve
 from experiments.jobs import run_all
 from experiments.study import StudyTask, Variant
@@ -26,7 +25,7 @@ NAME = "hyperparameters"
 SIZE = 10
 GROUPS, BLOCKS = (5, 10, 15, 20, 50), (4, 8, 12, 16, 20)
 COLOURS = {"rule-printed": figures.PAPER, "rule-aligned": "#b08ac4", "ours": figures.OURS}
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 def variants(groups: tuple[int, ...] = GROUPS, blocks: tuple[int, ...] = BLOCKS) -> list[Variant]:

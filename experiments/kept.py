@@ -19,13 +19,14 @@ import typer
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.blocks.table import BlockTable
 from elasticrec.data.splitting import Split
+from experiments.command import make_app
 
 if TYPE_CHECKING:
     from elasticrec.training.config import TrainConfig
     from elasticrec.training.loop import Trained
 
 PART_BYTES = 14_000_000
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 def keep(folder: Path, name: str, table: BlockTable, config: Any, progress: Any) -> None:

@@ -22,6 +22,7 @@ from typing import Annotated, Any
 import typer
 
 from experiments import figures, lines
+from experiments.command import make_app
 from experiments.provenance import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -32,7 +33,7 @@ PRINTED = {(91_599, 25, "four"): 148.5, (105_843, 25, "four"): 203.19}
 """Milliseconds the paper prints for 25 MB on four cores."""
 LIMITS = {5: 200.0, 25: 1000.0}
 """Milliseconds under which the paper says its full list is made on one core."""
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 @app.command()

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from elasticrec.training.loop import Trained
     from experiments.plans import Plan
 
+RIVALS = "rivals"
+"""All methods but ours, in a list of methods."""
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 
 
@@ -72,6 +74,17 @@ def trains_once(method: str) -> bool:
 def all_methods() -> tuple[str, ...]:
     """Every method, the long ones first."""
     return (*LIBRARY, *_baselines())
+
+
+def named_methods(names: str) -> tuple[str, ...]:
+    """The methods of a list such as `ours,lightrec`; `rivals` are all but ours, "" is all."""
+    known = all_methods()
+    if unknown := set(filter(None, names.split(","))) - {RIVALS, *known}:
+        expected = ", ".join((*known, RIVALS))
+        raise InputError(f"no method is called {min(unknown)}; expected some of {expected}")
+    rivals = [method for method in known if method != OURS]
+    found = [rivals if each == RIVALS else [each] for each in names.split(",") if each]
+    return tuple(dict.fromkeys(method for each in found for method in each)) or known
 
 
 def baseline_trials(method: str, loss: str) -> list[dict[str, Any]]:

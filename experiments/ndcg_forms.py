@@ -15,16 +15,16 @@ from math import log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 
 from elasticrec.evaluation.metrics import metrics_from_ranks
+from experiments.command import make_app
 
 if TYPE_CHECKING:
     from elasticrec.blocks.table import BlockTable
     from elasticrec.data.splitting import Split
 
 LENGTHS = (50, 100)
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 @app.callback()

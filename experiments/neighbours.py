@@ -21,6 +21,7 @@ import typer
 from elasticrec.data.splitting import Split
 from elasticrec.evaluation.metrics import recall_at
 from experiments import lines
+from experiments.command import make_app
 
 if TYPE_CHECKING:
     from elasticrec.coding.neighbours import Neighbours
@@ -38,7 +39,7 @@ TRIALS: tuple[dict[str, Any], ...] = (
     {"source": "linear", "target_power": 0.4},
 )
 """What is tried: a source, and settings of it that are not its defaults."""
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 @app.command()

@@ -15,6 +15,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.command import make_app
+
 KEPT = Path(__file__).parent / "paper_table2.json"
 SIZES = (5, 10, 25)
 METRICS = ("recall@50", "recall@100", "ndcg@50", "ndcg@100")
@@ -37,7 +39,7 @@ SLIPS = {
     ("yelp2020", "autoemb", "10", "recall@50"),
 }
 """Cells that are ten times too high by every other number around them."""
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 Cells = dict[str, dict[str, float]]
 """A row's values by size and metric."""

@@ -14,9 +14,8 @@ from collections.abc import Iterable
 from statistics import mean
 from typing import Any
 
-import typer
-
 from experiments import figures, lines, paper
+from experiments.command import make_app
 from experiments.comparison import SIZES, Measurements
 from experiments.figures import Curve
 from experiments.sizes_table import model_of
@@ -32,7 +31,7 @@ TITLES = {
 TICKS = (0.25, 0.5, 1, 2, 5, 10, 25)
 LEFT_OUT = ("truncation", "faiss-sq8", "faiss-sq4", "uniform")
 """Methods of `experiments.sizes` that better ones of Table 2 stand for."""
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 @app.callback()

@@ -26,9 +26,10 @@ from elasticrec.search.answers import answer_budgets
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
 from experiments import lines
+from experiments.command import make_app
 from experiments.search import METRICS, NOMINAL
 
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 
 
 @app.callback()

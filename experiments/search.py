@@ -28,8 +28,9 @@ from elasticrec.search.problem import Found
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
 from experiments import lines
+from experiments.command import make_app
 
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 NOMINAL = {5: 54.6, 10: 109.2, 25: 272.9}
 """Megabytes on Amazon-Book, and the bytes per item they grant."""

@@ -28,6 +28,7 @@ from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.presets import preset
 from elasticrec.space.budget import Budget
 from experiments import lines
+from experiments.command import make_app
 from experiments.equal_bytes import AMAZON_ITEMS
 from experiments.rivals import OnTest, rivals_of
 from experiments.sizes_table import NOMINAL, table
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from elasticrec.search.answers import Answer
     from elasticrec.space.composition import Composition
 
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 METRICS = tuple(f"{name}@{k}" for name in ("recall", "ndcg") for k in (20, 50, 100))
 WITH_IDS = 5
 """The nominal size that is also packed with the original ids."""

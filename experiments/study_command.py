@@ -11,6 +11,7 @@ import typer
 
 from elasticrec.data.errors import InputError
 from experiments import lines
+from experiments.command import datasets_in
 from experiments.jobs import run_all
 from experiments.provenance import ROOT
 from experiments.study import StudyTask, Variant, tasks
@@ -85,6 +86,8 @@ def add_run(
             with_goodbooks(data)
         session = session_for(data, seeds, gpu, threads, samples, quick, tables)
         session = replace(session, again=again)
+        if unknown := set(starts.split(",")) - set(STARTS):
+            raise InputError(f"no start is called {min(unknown)!r}; expected some of {ALL_STARTS}")
         named = set(filter(None, only.split(",")))
         chosen = {
             start: [v for v in variants(start) if not named or v.name in named]
@@ -95,7 +98,7 @@ def add_run(
             raise InputError(f"no variant among {only!r}; expected some of {known}")
         todo = [
             task
-            for each in (["goodbooks"] if quick else dataset.split(","))
+            for each in datasets_in(data, "goodbooks" if quick else dataset)
             for task in tasks(name, session, each, chosen, sizes)
         ]
         limit = None if minutes is None else 60 * minutes

@@ -21,12 +21,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from experiments import comparison, lines, paired
+from experiments import comparison, lines, methods, paired
+from experiments.command import datasets_in, make_app
 from experiments.provenance import ROOT
 from experiments.table2_session import Session, measure_all
 from experiments.tasks import Extent
 
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = make_app(__doc__)
 CONFIG = ROOT / "experiments" / "configs" / "bases.toml"
 GOODBOOKS = CONFIG.with_name("table2-goodbooks.toml")
 KEPT = ROOT / "local" / "table2"
@@ -56,7 +57,10 @@ def run(
         str | None,
         typer.Option(help="What ours chooses weights and files by; Recall@50 by default."),
     ] = None,
-    only: Annotated[str, typer.Option("--methods", help="Methods; all by default.")] = "",
+    only: Annotated[
+        str,
+        typer.Option("--methods", help="Methods; all by default, `rivals` are all but ours."),
+    ] = "",
     sizes: Annotated[str, typer.Option(help="Nominal megabytes; all by default.")] = "",
     seeds: int = 3,
     gpu: Annotated[bool, typer.Option("--gpu", help="Compute on the GPU.")] = False,
@@ -74,7 +78,7 @@ def run(
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny made world.")] = False,
 ) -> None:
     """Tune every method on validation, measure it on test, and compare ours with each."""
-    named = tuple(filter(None, only.split(",")))
+    named = methods.named_methods(only)
     session = Session(
         data, tuning or data, config, lines.RESULTS, KEPT, named,
         tuple(float(mb) for mb in filter(None, sizes.split(","))), seeds,
@@ -90,7 +94,7 @@ def run(
         with_goodbooks(data)
         measure_all(session, ["goodbooks"], jobs, limit, tune_only)
     else:
-        measure_all(session, dataset.split(","), jobs, limit, tune_only)
+        measure_all(session, datasets_in(data, dataset), jobs, limit, tune_only)
 
 
 def with_goodbooks(folder: Path) -> None:

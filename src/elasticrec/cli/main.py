@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import logging
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_group
 
 from elasticrec import __version__
-from elasticrec.data.errors import InputError
+from elasticrec.cli._errors import PlainErrors
 
 PIPELINE = (
     *("data", "train", "evaluate", "recommend", "estimate", "search"),
     *("customize", "catalogue", "curve", "inspect", "serve", "token", "demo"),
 )
 """The order in which `--help` lists the commands; others follow by name."""
-
-EXTRAS = {
-    "torch": "train",
-    "scipy": "train",
-    "polars": "train",
-    "fastapi": "serve",
-    "uvicorn": "serve",
-    "matplotlib": "plots",
-}
-"""Which extra of the package installs an optional dependency."""
-
-BAD_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 def command_names() -> list[str]:
@@ -53,7 +39,7 @@ def load_command(name: str) -> Any:
     return get_group(mount).commands[name]
 
 
-class Commands(TyperGroup):
+class Commands(PlainErrors):
     """A group that imports a command when it is asked for, and reports bad input in one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
@@ -66,28 +52,6 @@ class Commands(TyperGroup):
         if cmd_name not in known:
             ctx.fail(f"there is no command {cmd_name!r}; the commands are {', '.join(known)}")
         return load_command(cmd_name)
-
-    def invoke(self, ctx: Any) -> Any:
-        """What the command returned; bad input ends with exit code 2, Ctrl-C with 130."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
-        except InputError as error:
-            _fail(str(error))
-        except BAD_PATH as error:
-            _fail(f"{error.filename}: {error.strerror}")
-        except ModuleNotFoundError as error:
-            if error.name not in EXTRAS:
-                raise
-            extra = EXTRAS[error.name]
-            _fail(f"this needs {error.name}; install it by: pip install 'elasticrec[{extra}]'")
-
-
-def _fail(message: str) -> None:
-    """Print one line to stderr and leave with exit code 2."""
-    print("error:", " ".join(message.split()), file=sys.stderr)
-    raise typer.Exit(2)
 
 
 def _show_version(wanted: bool) -> None:
