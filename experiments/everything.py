@@ -3,7 +3,7 @@
     python -m experiments.everything list
     python -m experiments.everything run --data DIR --gpu --jobs 16 --minutes 25
 
-`configs/everything.toml` lists the commands in the order in which they are worth having, and how
+`everything.toml` lists the commands in the order in which they are worth having, and how
 many processes each may use. `run` starts as many as fit beside each other; each skips what the
 results hold, so the same command goes on where a run was cut off. What each one prints goes to a
 file in `local/everything`. DIR holds prepared splits, `late` and `last` beside them
@@ -30,7 +30,7 @@ from experiments.command import make_app
 from experiments.provenance import ROOT
 
 app = make_app(__doc__)
-CONFIG = ROOT / "experiments" / "configs" / "everything.toml"
+CONFIG = Path(__file__).with_suffix(".toml")
 LOGS = ROOT / "local" / "everything"
 GRACE = 30.0
 """Seconds between the time that commands are told to end by and the end of those that did not."""
