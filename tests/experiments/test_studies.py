@@ -113,7 +113,8 @@ def test_variants_are_chosen_by_name_and_a_wrong_one_is_refused(tmp_path, monkey
         assert [v.name for task in begun for v in task.variants] == left
         begun.clear()
     wrong = CliRunner().invoke(hyperparameters.app, [*words, "G=6"])
-    assert "no variant among 'G=6'" in str(wrong.exception)
+    assert wrong.exit_code == 2
+    assert "no variant among 'G=6'" in wrong.stderr
 
 
 def test_a_star_marks_a_variant_of_another_commit(tmp_path, monkeypatch):
