@@ -83,5 +83,11 @@ def test_some_weight_may_be_spread_evenly_over_groups(coded_folder):
     groups = np.searchsorted(bounds, items, side="right") - 1
     popular, rare = (even.make.asked.weights[groups == g].mean() for g in (0, 4))
     assert rare > 1 > popular
-    gains = replace(SAMPLES, metric="ndcg@10", even=0.5)
-    assert measuring_of(coded_folder, gains, accounting="file").make.asked.weights is None
+    for metric in ("ndcg@10", "both@10", "hit@10"):  # a hit is no sum over items to be weighted
+        asked = measuring_of(
+            coded_folder, replace(SAMPLES, metric=metric, even=0.5), accounting="file"
+        ).make.asked
+        if metric == "hit@10":
+            assert asked.weights is None
+        else:
+            np.testing.assert_array_equal(asked.weights, even.make.asked.weights)
