@@ -110,7 +110,7 @@ def run_commands(
         (number, Command(each.words, min(each.jobs, jobs)))
         for number, each in enumerate(commands, 1)
     ]
-    running: dict[subprocess.Popen[bytes], Command] = {}
+    running: dict[subprocess.Popen[bytes], tuple[Command, Path]] = {}
 
     def tell(what: str, command: Command) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {what}: {shlex.join(command.words)}", flush=True)
@@ -123,7 +123,7 @@ def run_commands(
             process = subprocess.Popen(
                 words, cwd=ROOT, stdout=log, stderr=log, start_new_session=True
             )
-        running[process] = command
+        running[process] = command, path
         tell(f"began, see {path.name}", command)
 
     try:
@@ -133,23 +133,33 @@ def run_commands(
                 print(f"{len(waiting)} commands were not begun; the same command goes on")
                 waiting = []
             for entry in list(waiting):  # a smaller one may overtake one that does not fit yet
-                if entry[1].jobs <= jobs - sum(each.jobs for each in running.values()):
+                if entry[1].jobs <= jobs - sum(each.jobs for each, _ in running.values()):
                     waiting.remove(entry)
                     start(*entry)
             for process in [each for each in running if each.poll() is not None]:
-                command = running.pop(process)
-                tell("ended" if process.returncode == 0 else "FAILED", command)
-                failed += [command] if process.returncode else []
+                command, path = running.pop(process)
+                if process.returncode == 0:
+                    tell("ended", command)
+                else:
+                    tell("FAILED", command)
+                    print(f"{'':10}{_last_words(path)}", flush=True)
+                    failed.append(command)
             if seconds is not None and time.monotonic() - began > seconds + GRACE:
                 break
             time.sleep(0.2)
     finally:
-        for process, command in running.items():
+        for process, (command, _) in running.items():
             os.killpg(process.pid, signal.SIGTERM)  # it, and its workers
             tell("ended before it was done", command)
         for process in running:
             process.wait()
     return failed
+
+
+def _last_words(path: Path) -> str:
+    """The last line of a log that says something; frames around messages do not."""
+    lines = path.read_text(errors="replace").splitlines()
+    return next((line for line in reversed(lines) if any(map(str.isalpha, line))), "said nothing")
 
 
 if __name__ == "__main__":

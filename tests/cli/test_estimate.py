@@ -41,11 +41,16 @@ def test_other_measurements_are_refused_until_told_to_restart(searchable):
     assert run(searchable.root, *FEW, "--seed", 1, "--restart").exit_code == 0
 
 
-def test_weights_of_votes_are_chosen_by_the_same_metric(searchable):
-    few = ("--samples", 12, "--users", 30, "--device", "cpu", "--metric", "ndcg@10")
-    done = run(searchable.root, *few)
+def test_weights_of_votes_go_by_the_metric_and_another_is_refused_untouched(searchable):
+    few = ("--samples", 12, "--users", 30, "--device", "cpu")
+    done = run(searchable.root, *few, "--metric", "ndcg@10")
     assert done.exit_code == 0, done.output
     assert ModelFolder.open(searchable.root).about["storing"]["metric"] == "ndcg@10"
+    before = {path.name: path.read_bytes() for path in searchable.root.iterdir()}
+    refused = run(searchable.root, *few, "--metric", "both@10")
+    assert refused.exit_code == 2
+    assert "another metric (ndcg@10, expected both@10)" in refused.stderr
+    assert {path.name: path.read_bytes() for path in searchable.root.iterdir()} == before
 
 
 def test_bad_input_is_one_line(searchable, tmp_path):

@@ -32,6 +32,7 @@ def test_commands_run_side_by_side_and_failures_are_named(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "ended: grid run --smoke" in told
     assert "FAILED: grid nonsense" in told
+    assert "'nonsense'" in told.split("FAILED: grid nonsense\n")[1].splitlines()[0]
 
 
 def test_when_time_is_over_nothing_more_begins(tmp_path, capsys):

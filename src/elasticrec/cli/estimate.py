@@ -62,6 +62,7 @@ def estimate(
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.cli._progress import counting_bar
     from elasticrec.estimator.building import LEDGER
+    from elasticrec.estimator.ledger import check_metric
     from elasticrec.presets import preset as named
     from elasticrec.search.estimating import estimate_model
 
@@ -70,6 +71,8 @@ def estimate(
     measuring = replace(chosen.samples, **_present(given))
     fitting = replace(chosen.estimator, **_present({"kind": kind, "seed": seed}))
     folder = ModelFolder.open(model)
+    if not restart:  # weights by another metric would part the folder from its estimator
+        check_metric(folder.root / LEDGER, measuring.metric)
     counted = _coded(folder, accounting, device, measuring.metric)
     if restart:
         (folder.root / LEDGER).unlink(missing_ok=True)

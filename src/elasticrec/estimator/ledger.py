@@ -76,33 +76,20 @@ class Ledger:
         if not lines:
             self._write([self._head])
             return {}
-        self._check(self._parse(lines[0], 1))
+        self._check(_parse(self.path, lines[0], 1))
         found: dict[int, dict[str, Any]] = {}
         for number, line in enumerate(lines[1:], start=2):
-            sample = self._parse(line, number)
+            sample = _parse(self.path, line, number)
             if not {"i", "y", "depths", "neighbours"} <= sample.keys() or sample["i"] in found:
                 raise InputError(f"{self.path}: line {number} is no measurement, or a second one")
             found[sample["i"]] = sample
         return found
 
-    def _parse(self, line: bytes, number: int) -> dict[str, Any]:
-        try:
-            parsed = json.loads(line)
-        except ValueError:
-            parsed = None
-        if not isinstance(parsed, dict):
-            raise InputError(f"{self.path}: line {number} is damaged, expected a JSON object")
-        return parsed
-
     def _check(self, head: dict[str, Any]) -> None:
         if head.get("format") != FORMAT:
             raise InputError(f"{self.path}: not a ledger, expected a first line with {FORMAT!r}")
         for name in sorted(head.keys() | self._head.keys()):
-            if head.get(name) != self._head.get(name):
-                raise InputError(
-                    f"{self.path}: holds measurements of another {name} ({head.get(name)}, "
-                    f"expected {self._head.get(name)}); move it away (or --restart) to measure anew"
-                )
+            _check_same(self.path, name, head.get(name), self._head.get(name))
 
     @property
     def done(self) -> set[int]:
@@ -139,6 +126,34 @@ class Ledger:
             neighbours,
             np.array([line["y"] for line in lines], dtype=np.float64),
         )
+
+
+def check_metric(path: Path, metric: str) -> None:
+    """Refuse a ledger of another metric, before anything else changes; none at all is fine."""
+    line = b""
+    if path.exists():
+        with path.open("rb") as file:
+            line = file.readline()
+    if line.endswith(b"\n"):
+        _check_same(path, "metric", _parse(path, line, 1).get("metric"), metric)
+
+
+def _check_same(path: Path, name: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise InputError(
+            f"{path}: holds measurements of another {name} ({found}, expected {expected}); "
+            "move it away (or --restart) to measure anew"
+        )
+
+
+def _parse(path: Path, line: bytes, number: int) -> dict[str, Any]:
+    try:
+        parsed = json.loads(line)
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise InputError(f"{path}: line {number} is damaged, expected a JSON object")
+    return parsed
 
 
 def _digits(values: np.ndarray) -> str:
