@@ -118,8 +118,9 @@ def run_commands(
     def start(number: int, command: Command) -> None:
         left = None if seconds is None else began + seconds - time.monotonic()
         path = logs / f"{number:02d}-{command.words[0]}.log"
-        with path.open("ab") as log:
-            words = command.arguments(data, gpu, left)
+        words = command.arguments(data, gpu, left)
+        with path.open("a") as log:
+            print(shlex.join(words), file=log, flush=True)
             process = subprocess.Popen(
                 words, cwd=ROOT, stdout=log, stderr=log, start_new_session=True
             )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elasticrec.data.errors import InputError
-from elasticrec.estimator.ledger import Ledger, Samples
+from elasticrec.estimator.ledger import Ledger, Samples, check_metric
 
 HEAD = {"model": "abc", "metric": "recall@100", "masks": {"seed": 1, "steps": (1, 2)}}
 
@@ -102,3 +102,17 @@ def test_draws_that_are_not_there_are_named(tmp_path, rng):
         ledger.append([0, 3], some(rng, 2))
         with pytest.raises(InputError, match="lacks 2 draws, the first is 1"):
             ledger.samples(range(4))
+
+
+def test_the_metric_can_be_checked_before_a_ledger_is_opened(tmp_path):
+    path = tmp_path / "l"
+    check_metric(path, "recall@100")  # there is none
+    Ledger(path, HEAD).__exit__()
+    check_metric(path, "recall@100")
+    with pytest.raises(InputError, match=r"another metric \(recall@100, expected ndcg@9\)"):
+        check_metric(path, "ndcg@9")
+    path.write_bytes(path.read_bytes()[:-5])  # torn: it will be written anew
+    check_metric(path, "ndcg@9")
+    path.write_text("{}\n")
+    with pytest.raises(InputError, match="not a ledger"):
+        check_metric(path, "ndcg@9")

@@ -83,11 +83,11 @@ def test_some_weight_may_be_spread_evenly_over_groups(coded_folder):
     groups = np.searchsorted(bounds, items, side="right") - 1
     popular, rare = (even.make.asked.weights[groups == g].mean() for g in (0, 4))
     assert rare > 1 > popular
-    for metric in ("ndcg@10", "both@10", "hit@10"):  # a hit is no sum over items to be weighted
-        asked = measuring_of(
-            coded_folder, replace(SAMPLES, metric=metric, even=0.5), accounting="file"
-        ).make.asked
-        if metric == "hit@10":
-            assert asked.weights is None
-        else:
-            np.testing.assert_array_equal(asked.weights, even.make.asked.weights)
+
+    def weights_by(metric):
+        samples = replace(SAMPLES, metric=metric, even=0.5)
+        return measuring_of(coded_folder, samples, accounting="file").make.asked.weights
+
+    for metric in ("ndcg@10", "both@10"):
+        np.testing.assert_array_equal(weights_by(metric), even.make.asked.weights)
+    assert weights_by("hit@10") is None  # it is no sum over items

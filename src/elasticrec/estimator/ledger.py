@@ -76,7 +76,9 @@ class Ledger:
         if not lines:
             self._write([self._head])
             return {}
-        self._check(_parse(self.path, lines[0], 1))
+        head = _read_head(self.path, lines[0])
+        for name in sorted(head.keys() | self._head.keys()):
+            _check_same(self.path, name, head.get(name), self._head.get(name))
         found: dict[int, dict[str, Any]] = {}
         for number, line in enumerate(lines[1:], start=2):
             sample = _parse(self.path, line, number)
@@ -84,12 +86,6 @@ class Ledger:
                 raise InputError(f"{self.path}: line {number} is no measurement, or a second one")
             found[sample["i"]] = sample
         return found
-
-    def _check(self, head: dict[str, Any]) -> None:
-        if head.get("format") != FORMAT:
-            raise InputError(f"{self.path}: not a ledger, expected a first line with {FORMAT!r}")
-        for name in sorted(head.keys() | self._head.keys()):
-            _check_same(self.path, name, head.get(name), self._head.get(name))
 
     @property
     def done(self) -> set[int]:
@@ -129,13 +125,21 @@ class Ledger:
 
 
 def check_metric(path: Path, metric: str) -> None:
-    """Refuse a ledger of another metric, before anything else changes; none at all is fine."""
-    line = b""
-    if path.exists():
-        with path.open("rb") as file:
-            line = file.readline()
+    """Refuse a ledger of another metric; one that is missing, or torn in its head, is fine."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        line = file.readline()
     if line.endswith(b"\n"):
-        _check_same(path, "metric", _parse(path, line, 1).get("metric"), metric)
+        _check_same(path, "metric", _read_head(path, line).get("metric"), metric)
+
+
+def _read_head(path: Path, line: bytes) -> dict[str, Any]:
+    """The fingerprint that a ledger's first line holds."""
+    head = _parse(path, line, 1)
+    if head.get("format") != FORMAT:
+        raise InputError(f"{path}: not a ledger, expected a first line with {FORMAT!r}")
+    return head
 
 
 def _check_same(path: Path, name: str, found: object, expected: object) -> None:
