@@ -155,7 +155,7 @@ def studied(task: StudyTask) -> Iterator[Studied]:
     plans = {v.name: v.plan(base).seeded(start.seed) for v in task.variants}
     first = plans[task.variants[0].name]
     with tempfile.TemporaryDirectory() as place:
-        done = _trained_once(split, first, start)
+        done = trained_once(split, first, start)
         made: Ready | None = None
         for number, variant in enumerate(task.variants):
             plan, folder = plans[variant.name], Path(place) / str(number)
@@ -175,7 +175,7 @@ def studied(task: StudyTask) -> Iterator[Studied]:
                 shutil.rmtree(folder)
 
 
-def _trained_once(split: Split, plan: Plan, start: Task) -> Trained:
+def trained_once(split: Split, plan: Plan, start: Task) -> Trained:
     """What the plan's training leaves; kept for other tasks and studies where the start says so.
 
     A table of the start's folder of tables is taken where it was trained with the plan's settings.

@@ -1,4 +1,4 @@
-"""Ablation, groups, estimator, hyperparameters and grid: their smoke runs, and what lines say."""
+"""The studies: their smoke runs, and what lines say."""
 
 import json
 from dataclasses import replace
@@ -9,6 +9,7 @@ import pytest
 from experiments import (
     ablation,
     claims,
+    dropping,
     estimator,
     figures,
     grid,
@@ -37,6 +38,7 @@ def results(tmp_path, monkeypatch):
         (estimator, ("goodbooks | rule-printed", "goodbooks | ours")),
         (hyperparameters, ("goodbooks | rule-printed",)),
         (grid, ("goodbooks | L | 3 | ",)),
+        (dropping, ("goodbooks | rule-aligned | λ = 1e-6",)),
     ],
     ids=lambda each: getattr(each, "NAME", ""),
 )
@@ -85,10 +87,10 @@ def test_a_study_takes_a_table_that_was_trained_with_its_settings(tmp_path, monk
     done = pipeline.trained(split, plan, "cpu")
     kept.keep(tmp_path / "tables", "goodbooks-0", done.table, plan.preset.train, done.progress)
     monkeypatch.setattr("experiments.study.trained", lambda *_: "trained anew")
-    found = study._trained_once(split, plan, task.start)
+    found = study.trained_once(split, plan, task.start)
     np.testing.assert_allclose(found.table.items, done.table.items, atol=1e-3)
     other = study.Variant("λ", train={"diversity": 1e-2}).plan(plan)
-    assert study._trained_once(split, other, task.start) == "trained anew"
+    assert study.trained_once(split, other, task.start) == "trained anew"
 
 
 def test_variants_are_chosen_by_name_and_a_wrong_one_is_refused(tmp_path, monkeypatch):
@@ -278,3 +280,27 @@ def test_names_at_line_ends_keep_their_distance():
     assert np.diff(np.sort(placed)).min() == pytest.approx(0.1)
     assert placed[0] < placed[3] < placed[1] < placed[2]
     assert figures.spread([0.1, 0.5], 0.1) == [0.1, 0.5]
+
+
+def test_centring_matters_only_where_groups_keep_different_blocks(tmp_path):
+    session = study_command.smoke_session(tmp_path)
+    chosen = {"rule-aligned": dropping.VARIANTS[:1]}
+    (task,) = study.tasks(dropping.NAME, session, "goodbooks", chosen, ())
+    dropping.work(task)
+    (line,) = lines.read_from(session.results, dropping.NAME)
+    ways = line["ways"]
+    for way in ("all blocks", "the same half"):
+        assert ways[f"{way}, centred"]["recall@50"] == pytest.approx(
+            ways[way]["recall@50"], abs=1e-3
+        )
+    assert ways["own halves, centred"]["recall@50"] > ways["own halves"]["recall@50"] + 0.01
+    assert 0 < line["shared"] < 1
+    assert study.tasks(dropping.NAME, session, "goodbooks", chosen, ()) == []
+
+
+def test_halves_keep_half_of_the_blocks_and_differ_by_group_where_they_should():
+    drawn = dropping.halves(20, 16, np.random.default_rng(0))
+    for way in ("the same half", "own halves"):
+        assert all((mask.sum(axis=1) == 8).all() for mask in drawn[way])
+    assert all((mask == mask[0]).all() for mask in drawn["the same half"])
+    assert all(len(np.unique(mask, axis=0)) > 15 for mask in drawn["own halves"])
