@@ -187,7 +187,8 @@ def table(found: Measurements, dataset: str, metrics: Iterable[str]) -> str:
 def word_of(metric: str) -> str:
     """A metric as a reader writes it: `NDCG@50` for `ndcg@50`."""
     name, _, k = metric.partition("@")
-    return f"{name.upper() if name == 'ndcg' else name.title()}@{k}"
+    word = {"ndcg": "NDCG", "recall": "Recall"}.get(name, name)
+    return f"{word}@{k}"
 
 
 def leads_table(found: Measurements, dataset: str) -> str:

@@ -149,24 +149,28 @@ def measured(results: Path | None = None) -> dict[str, list[tuple[Point, float]]
 
 
 def table(results: Path | None = None) -> str:
-    """Of every hyperparameter the printed value and the best found here, as a Markdown table."""
+    """Of every hyperparameter the printed value, the best here and all others, in Markdown.
+
+    Where several are equal in four digits, the printed one counts as the best.
+    """
     rows = [
-        f"| data set | hyperparameter | printed | best here | {METRIC} printed | {METRIC} best |",
-        "|---|---|---|---|---|---|",
+        f"| data set | hyperparameter | printed | {METRIC} | best here | {METRIC} | all values |",
+        "|---|---|---|---|---|---|---|",
     ]
     for dataset, found in measured(results).items():
         start = {name: f"{value:g}" for name, value in printed(dataset).items()}
         if not any(point == start for point, _ in found):
             start = found[0][0]
-        base = next(value for point, value in found if point == start)
         for name in INTERVALS:
-            line = [
-                (point[name], v) for point, v in found if {**point, name: ""} == {**start, name: ""}
-            ]
-            best, value = max(line, key=lambda pair: pair[1])
+            values = {
+                point[name]: v for point, v in found if {**point, name: ""} == {**start, name: ""}
+            }
+            mine = start[name]
+            best = max(values, key=lambda value: (round(values[value], 4), value == mine))
+            each = ", ".join(f"{value}: {values[value]:.4f}" for value in sorted(values, key=float))
             rows.append(
-                f"| {dataset} | {name} | {start[name]} | {best} of {len(line)} "
-                f"| {base:.4f} | {value:.4f} |"
+                f"| {dataset} | {name} | {mine} | {values[mine]:.4f} "
+                f"| {best} | {values[best]:.4f} | {each} |"
             )
     return "\n".join(rows)
 

@@ -304,3 +304,15 @@ def test_halves_keep_half_of_the_blocks_and_differ_by_group_where_they_should():
         assert all((mask.sum(axis=1) == 8).all() for mask in drawn[way])
     assert all((mask == mask[0]).all() for mask in drawn["the same half"])
     assert all(len(np.unique(mask, axis=0)) > 15 for mask in drawn["own halves"])
+
+
+def test_the_grid_names_the_printed_value_where_another_is_no_better(tmp_path):
+    start = grid.printed("yelp2018")
+    values = {5: 0.20001, 2: 0.20004, 10: 0.19}  # of S
+    for s, value in values.items():
+        point = grid.variant(start | {"S": s})
+        about = {"dataset": "yelp2018", "method": "rule-printed", "seed": 0, "seconds": 1.0}
+        measured = {"metrics": {grid.METRIC: value}, "variant": point.name, "config": {"S": s}}
+        lines.append_to(tmp_path, grid.NAME, about | measured)
+    row = next(each for each in grid.table(tmp_path).splitlines() if "| S |" in each)
+    assert row == ("| yelp2018 | S | 5 | 0.2000 | 5 | 0.2000 | 2: 0.2000, 5: 0.2000, 10: 0.1900 |")
