@@ -43,13 +43,17 @@ class Command:
     """One command of an experiment."""
 
     words: tuple[str, ...]
-    """What comes after `python -m experiments.`, with {data} for the folder of splits."""
+    """What comes after `python -m experiments.`; in a file with {data} for the folder of splits."""
     jobs: int
     """Processes that it may use."""
 
-    def arguments(self, data: Path, gpu: bool, seconds: float | None) -> list[str]:
+    def filled(self, data: Path) -> Command:
+        """The same with the folder of splits in it."""
+        return Command(tuple(word.replace("{data}", str(data)) for word in self.words), self.jobs)
+
+    def arguments(self, gpu: bool, seconds: float | None) -> list[str]:
         """The command line for this interpreter."""
-        name, *rest = (word.replace("{data}", str(data)) for word in self.words)
+        name, *rest = self.words
         words = [sys.executable, "-m", f"experiments.{name}", *rest, "--jobs", str(self.jobs)]
         if gpu:
             words.append("--gpu")
@@ -81,16 +85,15 @@ def run(
     minutes: Annotated[float | None, typer.Option(help="End after so many minutes.")] = None,
 ) -> None:
     """Run every command of the file; what the results hold is skipped."""
-    commands = read_commands(config)
+    commands = [each.filled(data) for each in read_commands(config)]
     limit = None if minutes is None else 60 * minutes
-    failed = run_commands(commands, data, LOGS, gpu=gpu, jobs=jobs, seconds=limit)
+    failed = run_commands(commands, LOGS, gpu=gpu, jobs=jobs, seconds=limit)
     if failed:
         raise typer.Exit(1)
 
 
 def run_commands(
     commands: list[Command],
-    data: Path,
     logs: Path,
     *,
     gpu: bool = False,
@@ -118,7 +121,7 @@ def run_commands(
     def start(number: int, command: Command) -> None:
         left = None if seconds is None else began + seconds - time.monotonic()
         path = logs / f"{number:02d}-{command.words[0]}.log"
-        words = command.arguments(data, gpu, left)
+        words = command.arguments(gpu, left)
         with path.open("a") as log:
             print(shlex.join(words), file=log, flush=True)
             process = subprocess.Popen(

@@ -16,7 +16,7 @@ def test_every_listed_command_has_the_options_that_it_names(tmp_path):
     commands = read_commands(everything.CONFIG)
     assert {"table2", "ablation", "grid"} <= {command.words[0] for command in commands}
     for command in commands:
-        _, _, module, name, *rest = command.arguments(tmp_path, True, 60.0)
+        _, _, module, name, *rest = command.filled(tmp_path).arguments(True, 60.0)
         asked = get_command(import_module(module).app).commands[name].make_context(name, rest)
         assert asked.params["data"] == tmp_path
         assert asked.params["gpu"]
@@ -25,7 +25,7 @@ def test_every_listed_command_has_the_options_that_it_names(tmp_path):
 
 def test_commands_run_side_by_side_and_failures_are_named(tmp_path, capsys):
     smoke, wrong = Command(("grid", "run", "--smoke"), 9), Command(("grid", "nonsense"), 1)
-    assert run_commands([smoke, wrong], tmp_path, tmp_path / "logs", jobs=2) == [wrong]
+    assert run_commands([smoke, wrong], tmp_path / "logs", jobs=2) == [wrong]
     logs = {path.name: path.read_text() for path in (tmp_path / "logs").iterdir()}
     assert "| goodbooks" in logs["01-grid.log"]
     assert logs["02-grid.log"].splitlines()[0].endswith("-m experiments.grid nonsense --jobs 1")
@@ -37,13 +37,13 @@ def test_commands_run_side_by_side_and_failures_are_named(tmp_path, capsys):
 
 def test_when_time_is_over_nothing_more_begins(tmp_path, capsys):
     commands = [Command(("grid", "run"), 1), Command(("grid", "run"), 1)]
-    assert run_commands(commands, tmp_path, tmp_path / "logs", seconds=-1.0) == []
+    assert run_commands(commands, tmp_path / "logs", seconds=-1.0) == []
     assert "2 commands were not begun" in capsys.readouterr().out
 
 
 def test_what_outlasts_its_time_is_ended(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(everything, "GRACE", 0.1)
-    run_commands([Command(("grid", "run", "--smoke"), 1)], tmp_path, tmp_path / "logs", seconds=0.3)
+    run_commands([Command(("grid", "run", "--smoke"), 1)], tmp_path / "logs", seconds=0.3)
     assert "ended before it was done: grid run --smoke" in capsys.readouterr().out
 
 
