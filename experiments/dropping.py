@@ -38,11 +38,14 @@ DRAWS = 5
 """Halves that are drawn, of which the mean counts."""
 WAYS = ("all blocks", "the same half", "own halves", "own halves, centred")
 app = make_app(__doc__)
-VARIANTS = (
-    Variant("λ = 1e-4"),
-    Variant("λ = 1e-6", train={"diversity": 1e-6}),
-    Variant("λ = 0", train={"diversity": 0.0}),
-    Variant("λ = 1e-4, bounded", train={"diversity_form": "bounded"}),
+VARIANTS = tuple(
+    Variant(name, train={"diversity": strength, "diversity_form": form})
+    for name, strength, form in (
+        ("λ = 1e-4", 1e-4, "printed"),
+        ("λ = 1e-6", 1e-6, "printed"),
+        ("λ = 0", 0.0, "printed"),
+        ("λ = 1e-4, bounded", 1e-4, "bounded"),
+    )
 )
 
 
