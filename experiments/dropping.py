@@ -149,15 +149,13 @@ def _by_variant(results: Path | None) -> Iterator[tuple[tuple[str, str, str], li
 
 def table(results: Path | None = None) -> str:
     """Recall@50 in every way, a row per variant and seed, as a Markdown table."""
-    rows = ["| data set | start | regularisation | seed | " + " | ".join(WAYS) + " | shared |"]
-    rows.append("|---|---|---|---|" + "---|" * (len(WAYS) + 1))
+    heads = ("data set", "start", "regularisation", "seed", "epochs", *WAYS, "shared")
+    rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for key, found in _by_variant(results):
         for line in sorted(found, key=lambda line: line["seed"]):
-            cells = [f"{line['ways'][way]['recall@50']:.4f}" for way in WAYS]
-            rows.append(
-                f"| {' | '.join(key)} | {line['seed']} | {' | '.join(cells)} | "
-                f"{line['shared']:.1%} |"
-            )
+            cells = [*key, str(line["seed"]), str(line["epochs"])]
+            cells += [f"{line['ways'][way]['recall@50']:.4f}" for way in WAYS]
+            rows.append(f"| {' | '.join(cells)} | {line['shared']:.1%} |")
     return "\n".join(rows)
 
 

@@ -100,8 +100,9 @@ Recall@50 of whole trainings, of a half of their blocks that is the same for eve
 halves that each group draws for itself (means of five draws), the last also without what all items
 share (their mean block, so much of their squared length). Eq. 3 as printed rewards blocks that are
 far from each other, without bound, so parts of them grow that only cancel each other when all are
-added up: the whole table ranks alike with every seed, its halves do not, and what the search may
-keep decides little. Without Eq. 3, with λ = 1e-6, or with blocks of unit norm in it (`bounded`,
+added up: the whole table ranks alike with every seed, its halves the worse the more epochs it took
+until validation, which looks at the whole, told it to stop; and what a search may keep decides
+little. Without Eq. 3, with λ = 1e-6, or with blocks of unit norm in it (`bounded`,
 what ours would use), halves keep nearly all.
 """
 
