@@ -27,6 +27,11 @@ def keep(folder: Path, line: dict[str, Any], values: np.ndarray) -> None:
     np.savez_compressed(path, values=values.astype(np.float32))
 
 
+def is_kept(folder: Path, line: dict[str, Any]) -> bool:
+    """Whether the values per user of a line are there."""
+    return _path(folder, line).exists()
+
+
 def _path(folder: Path, line: dict[str, Any]) -> Path:
     words = (line["method"], line["person"], line["config_hash"], f"{line['nominal_mb']:g}")
     return folder / line["dataset"] / f"{'-'.join(words)}-{line['seed']}.npz"
@@ -43,7 +48,7 @@ def compare_all(folder: Path, results: Path, n_seeds: int, ours: str = "ours") -
     """
     groups: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = defaultdict(dict)
     for line in lines.read_from(results, "table2"):
-        if line["seed"] < n_seeds and _path(folder, line).exists():
+        if line["seed"] < n_seeds and is_kept(folder, line):
             key = line["dataset"], line["nominal_mb"], line["method"], line["person"]
             groups[(*key, line["config_hash"])][line["seed"]] = line
     done = {

@@ -74,6 +74,9 @@ def run(
     minutes: Annotated[float | None, typer.Option(help="End after so many minutes.")] = None,
     tune_only: Annotated[bool, typer.Option("--tune-only", help="Only choose settings.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure what is there, too.")] = False,
+    values: Annotated[
+        bool, typer.Option("--values", help="Test again what has no values per user here.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Goodbooks, few epochs.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny made world.")] = False,
 ) -> None:
@@ -82,7 +85,7 @@ def run(
     session = Session(
         data, tuning or data, config, lines.RESULTS, KEPT, named,
         tuple(float(mb) for mb in filter(None, sizes.split(","))), seeds,
-        "cuda" if gpu else "cpu", threads, again,
+        "cuda" if gpu else "cpu", threads, again, values,
         Extent(rule_epochs=rule_epochs, rule_samples=rule_samples), tuning_epochs,
         tables, choose, metric,
     )  # fmt: skip

@@ -38,6 +38,8 @@ class Session:
     device: str = "cpu"
     threads: int = 1
     again: bool = False
+    values: bool = False
+    """Whether what was tested is left to do where its values per user are gone."""
     extent: Extent = field(default_factory=Extent)
     tuning_epochs: int | None = None
     """Epochs of each trial; None as many as are trained in the end."""
@@ -127,6 +129,7 @@ class Session:
              float(line["nominal_mb"]))
             for name in ("table2", "table2-tuning")
             for line in lines.read_from(self.results, name)
+            if name != "table2" or not self.values or self._has_values(line)
         }  # fmt: skip
         out = []
         for t in tasks:
@@ -137,6 +140,9 @@ class Session:
             if missing:
                 out.append(replace(t, sizes=whole))
         return out
+
+    def _has_values(self, line: dict[str, Any]) -> bool:
+        return self.kept is not None and paired.is_kept(self.kept / "users", line)
 
 
 def measure_all(

@@ -54,6 +54,19 @@ def test_a_run_tunes_then_tests_and_skips_what_is_there(session):
     assert measure_all(session, ["goodbooks"], 1, None, False) == []
 
 
+def test_what_lost_its_values_per_user_is_tested_again_where_they_are_asked_for(session):
+    session = replace(session, chosen=("itemcf",))
+    measure_all(session, ["goodbooks"], 1, None, False)
+    asking = replace(session, values=True)
+    assert measure_all(asking, ["goodbooks"], 1, None, False) == []
+    (path, *_) = sorted((session.kept / "users").rglob("*-5-*.npz"))
+    path.unlink()
+    assert measure_all(session, ["goodbooks"], 1, None, False) == []
+    (outcome,) = measure_all(asking, ["goodbooks"], 1, None, False)
+    assert (outcome.task.part, outcome.task.sizes) == ("test", (5,))
+    assert path.exists()
+
+
 def test_a_method_that_fails_does_not_stop_the_others(session, monkeypatch, capsys):
     from experiments.baselines import BASELINES
 
