@@ -32,6 +32,7 @@ from experiments.tasks import plan_of
 
 if TYPE_CHECKING:
     from elasticrec.blocks.table import BlockTable
+    from elasticrec.space.regroup import Regrouped
 
 NAME = "dropping"
 DRAWS = 5
@@ -110,7 +111,10 @@ def shared_energy(table: BlockTable) -> float:
     return float(shared / np.square(table.blocks, dtype=np.float64).sum(axis=(1, 2)).mean())
 
 
-def _measured(table: BlockTable, made: Any, mask: np.ndarray, device: str) -> dict[str, float]:
+def _measured(
+    table: BlockTable, made: Regrouped, mask: np.ndarray, device: str
+) -> dict[str, float]:
+    """How a table ranks with the blocks of a mask."""
     from elasticrec.evaluation.ranking import evaluate
     from elasticrec.space.composition import Composition
     from elasticrec.space.keeping import kept_table
