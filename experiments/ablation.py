@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from experiments import figures, lines, study, study_command
+from experiments import figures, study, study_command
 from experiments.command import make_app
 from experiments.comparison import word_of
 from experiments.equal_bytes import PRINTED
@@ -87,12 +87,9 @@ Cells = dict[tuple[str, str], dict[str, dict[float, list[dict[str, Any]]]]]
 def measured(results: Path | None = None) -> Cells:
     """The newest lines by data set and start, then variant in their order, then size."""
     out: Any = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    found = lines.read_from(results or lines.RESULTS, NAME)
-    newest = {(x["dataset"], x["method"], x["variant"]): x["config_hash"] for x in found}
-    for line in found:
+    for line in study.newest(results, NAME):
         key = line["dataset"], line["method"]
-        if newest[(*key, line["variant"])] == line["config_hash"]:
-            out[key][line["variant"]][float(line["nominal_mb"])].append(line)
+        out[key][line["variant"]][float(line["nominal_mb"])].append(line)
     starts = list(VARIANTS)
     return {
         key: {v.name: out[key][v.name] for v in VARIANTS[key[1]] if v.name in out[key]}
@@ -108,7 +105,7 @@ def value(found: list[dict[str, Any]], metric: str = "ndcg@50") -> float | None:
 def table(results: Path | None = None) -> str:
     """Each variant's NDCG@50 and Recall@50 at each size, and what it gains, in Markdown.
 
-    A star marks a variant whose lines are of another commit than those that it is held against.
+    A star marks a variant of another commit or machine than that which it is held against.
     """
     heads = [f"{word_of(metric)}, {mb} MB" for metric in METRICS for mb in PRINTED]
     rows = ["| data set | start | variant | " + " | ".join(heads) + " | seeds |"]
@@ -124,15 +121,15 @@ def table(results: Path | None = None) -> str:
                     shown = "–" if here is None else f"{here:.4f}"
                     cells.append(shown if gain == "" else f"{shown} ({gain:+.1%})")
             seeds = max(len(some) for some in sizes.values())
-            star = "*" * (_commits(sizes) != _commits(variants.get(DEFAULT, sizes)))
+            star = "*" * (_origins(sizes) != _origins(variants.get(DEFAULT, sizes)))
             head = f"| {dataset} | {start} | {name}{star} | "
             rows.append(head + " | ".join(cells) + f" | {seeds} |")
     return "\n".join(rows)
 
 
-def _commits(sizes: dict[float, list[dict[str, Any]]]) -> set[str]:
-    """The commits of a variant's lines."""
-    return {line["commit"] for found in sizes.values() for line in found}
+def _origins(sizes: dict[float, list[dict[str, Any]]]) -> set[tuple[str, str]]:
+    """The commits and machines of a variant's lines."""
+    return {(line["commit"], line["machine"]) for found in sizes.values() for line in found}
 
 
 def draw_figure() -> bool:

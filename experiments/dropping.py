@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -23,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments import lines, methods, study, study_command
+from experiments import methods, study, study_command
 from experiments.command import make_app
 from experiments.jobs import run_all
 from experiments.study import StudyTask, Variant
@@ -142,24 +140,19 @@ def draw() -> None:
     print(table())
 
 
-def _by_variant(results: Path | None) -> Iterator[tuple[tuple[str, str, str], list[Any]]]:
-    """The newest lines by data set, start and variant, in their order."""
-    values: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
-    for line in lines.read_from(results or lines.RESULTS, NAME):
-        values[line["dataset"], line["method"], line["variant"]].append(line)
-    names = [variant.name for variant in VARIANTS]
-    yield from sorted(values.items(), key=lambda each: (each[0][:2], names.index(each[0][2])))
-
-
 def table(results: Path | None = None) -> str:
     """Recall@50 in every way, a row per variant and seed, as a Markdown table."""
     heads = ("data set", "start", "regularisation", "seed", "epochs", *WAYS, "shared")
     rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for key, found in _by_variant(results):
-        for line in sorted(found, key=lambda line: line["seed"]):
-            cells = [*key, str(line["seed"]), str(line["epochs"])]
-            cells += [f"{line['ways'][way]['recall@50']:.4f}" for way in WAYS]
-            rows.append(f"| {' | '.join(cells)} | {line['shared']:.1%} |")
+    names = [variant.name for variant in VARIANTS]
+
+    def place(line: dict[str, Any]) -> tuple[str, str, int, int]:
+        return line["dataset"], line["method"], names.index(line["variant"]), line["seed"]
+
+    for line in sorted(study.newest(results, NAME), key=place):
+        cells = [str(line[x]) for x in ("dataset", "method", "variant", "seed", "epochs")]
+        cells += [f"{line['ways'][way]['recall@50']:.4f}" for way in WAYS]
+        rows.append(f"| {' | '.join(cells)} | {line['shared']:.1%} |")
     return "\n".join(rows)
 
 

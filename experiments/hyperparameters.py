@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from experiments import figures, lines, study, study_command
+from experiments import figures, study, study_command
 from experiments.command import make_app
 from experiments.figures import Curve
 from experiments.jobs import run_all
@@ -59,13 +59,9 @@ def measured(
     results: Path | None = None, metric: str = "ndcg@50"
 ) -> dict[tuple[str, str], dict[str, float]]:
     """The mean over seeds by data set and start, then by `G=…` or `N=…`; newest settings count."""
-    found = lines.read_from(results or lines.RESULTS, NAME)
-    newest = {(x["dataset"], x["method"], x["variant"]): x["config_hash"] for x in found}
     values: Any = defaultdict(lambda: defaultdict(list))
-    for x in found:
-        key = x["dataset"], x["method"]
-        if newest[(*key, x["variant"])] == x["config_hash"]:
-            values[key][x["variant"]].append(x["metrics"][metric])
+    for x in study.newest(results, NAME):
+        values[x["dataset"], x["method"]][x["variant"]].append(x["metrics"][metric])
     out = {}
     for key, named in values.items():
         out[key] = {name: mean(each) for name, each in named.items()}

@@ -215,6 +215,17 @@ def _copy(ready: Ready, place: Path, *, estimator: Any) -> None:
         (place / LEDGER).write_text("".join([head, *own]), encoding="utf-8")
 
 
+def newest(results: Path | None, experiment: str) -> list[dict[str, Any]]:
+    """A study's lines, oldest first; of each variant of a start the newest settings count.
+
+    Args:
+        results: the folder of lines; None for the committed ones.
+    """
+    found = lines.read_from(results or lines.RESULTS, experiment)
+    last = {(x["dataset"], x["method"], x["variant"]): x["config_hash"] for x in found}
+    return [x for x in found if last[x["dataset"], x["method"], x["variant"]] == x["config_hash"]]
+
+
 def record(task: StudyTask, found: Studied, **more: Any) -> str:
     """What was measured in short, after it was appended as a line."""
     metrics = found.evaluation.metrics | {"coverage": found.evaluation.coverage}

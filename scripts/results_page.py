@@ -64,9 +64,9 @@ ones. Ours takes the settings of its base that were best at full size, among {tr
 chosen by what came last, too (below). Mean ± deviation over seeds, where there are several. p is
 that of a paired t-test over users, on each user's Recall@50 averaged over the seeds that both have.
 "Person" is what a device knows of her: a vector from the server, her history, or both.
-Ours chose by Recall@50; `ours, by …` is the same training that chose weights and compositions by
-another metric (both@50 is the mean of Recall@50 and NDCG@50). `rule-printed` is the paper's method
-as printed, `rule-aligned` the same with aligned scores.
+Ours chose by Recall@50; `ours, by …` has the same settings, trained anew, and chose weights and
+compositions by another metric (both@50 is the mean of Recall@50 and NDCG@50). `rule-printed` is the
+paper's method as printed, `rule-aligned` the same with aligned scores.
 """
 
 SECONDS = """Seconds on the machine of the lines: ours trains, codes and estimates once and then
@@ -89,21 +89,21 @@ One change at a time, from the paper's method (tiled and aligned) and from ours;
 against the row `as it is` of the same start. Tiled against aligned scores: compare the first two
 starts. Ours has 128 dimensions here (N = 16 blocks of 8) and the usual split. Two trainings on a
 GPU differ by up to 1 % even with one seed, since it adds in no fixed order; a star marks rows that
-were measured with another commit than `as it is`, so with another training. On Amazon-Book at
-5 MB the search itself finds now more, now less: trainings that differ by next to nothing (LowReg)
-are 3 % apart there, so smaller differences say nothing.
+were measured with another commit or on another machine than `as it is`, so with another training.
+What the search of ours finds varies, too, most on Amazon-Book at 5 MB: LowReg there is next to no
+change, and lesser differences than its own say nothing.
 """
 
 DROPPING = """### Why `rule-aligned` is weak where blocks are dropped
 
 Recall@50 of whole trainings, of a half of their blocks that is the same for every group, and of
 halves that each group draws for itself (means of five draws), the last also without what all items
-share (their mean block, so much of their squared length). Eq. 3 as printed rewards blocks that are
-far from each other, without bound, so parts of them grow that only cancel each other when all are
-added up: the whole table ranks alike with every seed, its halves the worse the more epochs it took
-until validation, which looks at the whole, told it to stop; and what a search may keep decides
-little. Without Eq. 3, with λ = 1e-6, or with blocks of unit norm in it (`bounded`,
-what ours would use), halves keep nearly all.
+share (their mean block, so much of their squared length). Eq. 3 as printed rewards blocks for being
+far from each other, without bound. Without it, with λ = 1e-6, or with blocks of unit norm in it
+(`bounded`), halves keep nearly all. As printed, the whole of Gowalla ranks alike with every seed,
+and its halves the worse, the more epochs a training took until validation, which looks at the
+whole, ended it. That is what blocks would do that grow and cancel each other where all are added
+up; their growth itself was not measured.
 """
 
 GROUPS = """### What groups keep
@@ -131,8 +131,9 @@ NDCG@50 at 10 MB, one of G and N varied, the other as printed (G = 20, N = 16, d
 
 GRID = """### The appendix's grid
 
-Validation at 10 MB, one hyperparameter varied at a time from the printed values, one seed. Of L = 3
-and 5 the training failed, with the settings that were tuned for L = 2.
+Validation at 10 MB, one hyperparameter varied at a time from the printed values, one seed. A value
+far below its neighbours is most likely a training that failed: optimiser and negatives are those
+tuned for the printed point.
 """
 
 CLAIMS = """## The paper's claims
@@ -156,8 +157,8 @@ UNREPRODUCED = """## What could not be reproduced, and why
   times too high (marked as slips).
 - **Eq. 2 as printed** has rank 8 at every size: the sum of an item's blocks would do, so what the
   search keeps hardly matters for `rule-printed` (see [the ledger](paper.md)).
-- **Eq. 3 as printed** spoils aligned scores at λ = 1e-4, the value printed as the best: blocks grow
-  that cancel each other, and a device that drops some of them is left with the rest (RQ2).
+- **Eq. 3 as printed** spoils aligned scores where blocks go (λ = 1e-4, the paper's best):
+  likely blocks grow that cancel each other, since it has no bound (RQ2).
 - Optimiser, epochs, negatives, batch and initialisation are not in the paper; `rule-…` had four
   settings of them tried here, no more.
 """

@@ -119,18 +119,39 @@ def test_variants_are_chosen_by_name_and_a_wrong_one_is_refused(tmp_path, monkey
     assert "no variant among 'G=6'" in wrong.stderr
 
 
-def test_a_star_marks_a_variant_of_another_commit(tmp_path, monkeypatch):
+def test_a_star_marks_a_variant_of_another_commit_or_machine(tmp_path, monkeypatch):
     about = {"dataset": "yelp2018", "split": "published", "method": "ours", "seed": 0}
-    for commit, variant in (("a", ablation.DEFAULT), ("a", "LowReg"), ("b", "HighReg")):
+    origins = {
+        ablation.DEFAULT: ("a", "GPU"),
+        "LowReg": ("a", "GPU"),
+        "HighReg": ("b", "GPU"),
+        "no depths": ("a", "CPU"),
+    }
+    for variant, (commit, machine) in origins.items():
         monkeypatch.setenv("ELASTICREC_COMMIT", commit)
         commits.cache_clear()
         measured = {"metrics": {"ndcg@50": 0.1, "recall@50": 0.2}, "seconds": 1.0}
-        found = about | measured | {"variant": variant, "nominal_mb": 5, "config": {"is": variant}}
-        lines.append_to(tmp_path, "ablation", found)
+        measured |= {"variant": variant, "nominal_mb": 5, "config": {"is": variant}}
+        lines.append_to(tmp_path, "ablation", about | measured | {"machine": machine})
     commits.cache_clear()
     table = ablation.table(tmp_path)
-    assert "| LowReg | " in table
-    assert "| HighReg* | " in table
+    for name in ("LowReg", "HighReg*", "no depths*"):
+        assert f"| {name} | " in table
+
+
+def test_of_a_variant_the_newest_settings_count(tmp_path):
+    ways = {way: {"recall@50": 0.1} for way in dropping.WAYS}
+    about = {"dataset": "gowalla", "method": "rule-aligned", "metrics": {}, "seconds": 1.0}
+    about |= {"variant": "λ = 0", "ways": ways, "shared": 0.5}
+    for epochs, seed in ((20, 0), (20, 1), (60, 1), (60, 0)):
+        measured = about | {"seed": seed, "epochs": epochs, "config": {"epochs": epochs}}
+        lines.append_to(tmp_path, dropping.NAME, measured)
+    assert [(x["seed"], x["epochs"]) for x in study.newest(tmp_path, dropping.NAME)] == [
+        (1, 60),
+        (0, 60),
+    ]
+    rows = dropping.table(tmp_path).splitlines()[2:]
+    assert [row.split(" | ")[3:5] for row in rows] == [["0", "60"], ["1", "60"]]
 
 
 def test_a_study_takes_the_settings_of_table2(tmp_path):
