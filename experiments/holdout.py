@@ -6,6 +6,8 @@
         --inferred -o local/late/amazon-book.npz
     python -m experiments.holdout make DATA/gowalla/train.txt.gz local/gowalla.npz \
         --users 5000 -o local/last/gowalla.npz
+    python -m experiments.holdout make DATA/gowalla/train.txt.gz local/gowalla.npz \
+        --rehearsal -o local/rehearsal/gowalla.npz
 
 The published splits are no random ones. Items of a train line stand in the order in which they were
 taken, and the later an item tends to stand there, the larger is its share in test: so test is what
@@ -17,6 +19,10 @@ Amazon-Book's lines are sorted, so their order is lost. But items were numbered 
 occurred, user after user: among the items that one user brought in, numbers rise with time.
 `--inferred` learns from these runs how early or late an item is (ridge regression on singular
 vectors of train), prints how well that predicts runs left out, and sorts every line by it.
+
+`--rehearsal` makes another whole split of train alone: its test is everyone's last eighth, and its
+validation is taken from what is left as from any published train, or by `--users`. What is to be
+decided for a table's test can be decided there, by the same command.
 """
 
 from __future__ import annotations
@@ -29,8 +35,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from elasticrec.data.interactions import Pairs
-from elasticrec.data.splitting import Split
+from elasticrec.data.interactions import Interactions, Pairs
+from elasticrec.data.splitting import Split, published_split
 from experiments.command import make_app
 
 SHARE = 8
@@ -57,27 +63,53 @@ def make(
     users: Annotated[
         int, typer.Option(help="Seeded users that give an eighth; 0 is everyone, without test.")
     ] = 0,
+    rehearsal: Annotated[
+        bool, typer.Option("--rehearsal", help="Test is everyone's last eighth of train.")
+    ] = False,
 ) -> None:
-    """Write a split whose validation is the last eighth of train lines."""
+    """Write a split whose validation, or whose test, is the last eighth of train lines."""
     split = Split.load(source)
     lines = read_lines(raw, split)
     if inferred:
         late = lateness(lines, split.n_items)
         lines = [line[np.argsort(late[line], kind="stable")] for line in lines]
+    test = split.test if users else _pairs([line[:0] for line in lines], split.n_items)
+    if rehearsal:
+        lines, last = _cut(lines)
+        test = _pairs(last, split.n_items)
+    if rehearsal and not users:
+        made = _split_as_published(split, lines, test)
+    else:
+        first, last = _cut(lines, users)
+        train, validation = (_pairs(rows, split.n_items) for rows in (first, last))
+        made = replace(split, train=train, validation=validation, test=test)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    made.save(out)
+    counts = f"{len(made.train):,} train, {len(made.validation):,} validation"
+    print(f"wrote {out}: {counts} and {len(made.test):,} test pairs")
+
+
+def _cut(lines: list[np.ndarray], users: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Every line without its last eighth, and that; of so many seeded users, or of everyone."""
     held = np.array([max(1, round(len(line) / SHARE)) if len(line) > 1 else 0 for line in lines])
     if users:
         able = np.flatnonzero(held)
         chosen = np.random.default_rng(0).choice(able, min(users, len(able)), replace=False)
         held[np.setdiff1d(able, chosen)] = 0
     whole = [len(line) - n for line, n in zip(lines, held, strict=True)]
-    first = [line[:n] for line, n in zip(lines, whole, strict=True)]
-    last = [line[n:] for line, n in zip(lines, whole, strict=True)]
-    nothing = [line[:0] for line in lines]
-    train, validation, none = (_pairs(rows, split.n_items) for rows in (first, last, nothing))
-    test = split.test if users else none
-    out.parent.mkdir(parents=True, exist_ok=True)
-    replace(split, train=train, validation=validation, test=test).save(out)
-    print(f"wrote {out}: {sum(whole):,} train and {held.sum():,} validation pairs")
+    return (
+        [line[:n] for line, n in zip(lines, whole, strict=True)],
+        [line[n:] for line, n in zip(lines, whole, strict=True)],
+    )
+
+
+def _split_as_published(split: Split, lines: list[np.ndarray], test: Pairs) -> Split:
+    """Lines and test as a published split, whose validation is a random eighth of some users."""
+    ids = split.user_ids, split.item_ids
+    train, asked = (
+        Interactions(pairs, *ids, name=split.name) for pairs in (_pairs(lines, split.n_items), test)
+    )
+    return published_split(train, asked, rng=np.random.default_rng(0))
 
 
 def read_lines(path: Path, split: Split) -> list[np.ndarray]:

@@ -24,13 +24,13 @@ import typer
 from experiments import comparison, lines, methods, paired
 from experiments.command import datasets_in, make_app
 from experiments.provenance import ROOT
-from experiments.table2_session import Session, measure_all
+from experiments.table2_session import TABLE, Session, measure_all
 from experiments.tasks import Extent
 
 app = make_app(__doc__)
 CONFIG = ROOT / "experiments" / "configs" / "bases.toml"
 GOODBOOKS = CONFIG.with_name("table2-goodbooks.toml")
-KEPT = ROOT / "local" / "table2"
+KEPT = ROOT / "local" / TABLE
 QUICK = Extent(epochs=4, rule_epochs=4, rule_samples=60, samples=600, steps=600)
 SMOKE = Extent(epochs=1, rule_epochs=1, rule_samples=12, samples=40, blocks=2, steps=20)
 
@@ -77,17 +77,20 @@ def run(
     values: Annotated[
         bool, typer.Option("--values", help="Test again what has no values per user here.")
     ] = False,
+    experiment: Annotated[
+        str, typer.Option(help="Name of the lines; other than the table's for a rehearsal.")
+    ] = TABLE,
     quick: Annotated[bool, typer.Option("--quick", help="Goodbooks, few epochs.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny made world.")] = False,
 ) -> None:
     """Tune every method on validation, measure it on test, and compare ours with each."""
     named = methods.named_methods(only)
     session = Session(
-        data, tuning or data, config, lines.RESULTS, KEPT, named,
+        data, tuning or data, config, lines.RESULTS, KEPT.with_name(experiment), named,
         tuple(float(mb) for mb in filter(None, sizes.split(","))), seeds,
         "cuda" if gpu else "cpu", threads, again, values,
         Extent(rule_epochs=rule_epochs, rule_samples=rule_samples), tuning_epochs,
-        tables, choose, metric,
+        tables, choose, metric, experiment,
     )  # fmt: skip
     limit = None if minutes is None else 60 * minutes
     if smoke:

@@ -14,6 +14,8 @@ from experiments.jobs import Outcome, run_all
 from experiments.methods import Measured
 from experiments.tasks import LIBRARY, NEIGHBOURS_ALONE, OURS, Extent, Task
 
+TABLE = "table2"
+"""The name of the table's own lines."""
 TUNED_AT = 5
 """The nominal size at which settings are chosen."""
 RULE_TUNING_SAMPLES = 1_000
@@ -49,6 +51,8 @@ class Session:
     """Folder of splits whose validation chooses weights and compositions of ours."""
     metric: str | None = None
     """What they are chosen by; None as the preset says."""
+    experiment: str = TABLE
+    """Where lines of test go; what has another name than the table's is no part of it."""
 
     def trials(self, dataset: str, method: str, loss: str) -> list[dict[str, Any]]:
         """The settings of a method to choose from."""
@@ -110,7 +114,7 @@ class Session:
         metric = self.metric if method == OURS else None
         return [
             Task(
-                "table2", dataset, method, loss, settings, seed, sizes, "test",
+                self.experiment, dataset, method, loss, settings, seed, sizes, "test",
                 self.data / f"{dataset}.npz", self.results, self.kept, self.extent,
                 self.device, self.threads, tables=self.tables, choose=choose, metric=metric,
             )
@@ -127,9 +131,9 @@ class Session:
         done = {
             (line["experiment"], *(line[n] for n in ("dataset", "method", "seed", "config_hash")),
              float(line["nominal_mb"]))
-            for name in ("table2", "table2-tuning")
+            for name in (self.experiment, "table2-tuning")
             for line in lines.read_from(self.results, name)
-            if name != "table2" or not self.values or self._has_values(line)
+            if line["part"] != "test" or not self.values or self._has_values(line)
         }  # fmt: skip
         out = []
         for t in tasks:
@@ -170,7 +174,7 @@ def measure_all(
         sorted(first, key=lambda t: t.method not in LIBRARY), work,
         jobs=jobs, threads=session.threads, then=then, seconds=seconds,
     )  # fmt: skip
-    if session.kept is not None:
+    if session.kept is not None and session.experiment == TABLE:
         made = paired.compare_all(session.kept / "users", session.results, session.seeds)
         print(f"{made} comparisons, user by user")
     failed = [outcome for outcome in ended if outcome.failed]

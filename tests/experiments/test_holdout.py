@@ -61,3 +61,28 @@ def test_of_some_users_the_others_keep_their_lines_and_test_stays(published):
         held = items_of(late.validation, split, user)
         assert held in (set(), set(row[14:16].tolist()))
         assert items_of(late.train, split, user) == set(row[:16].tolist()) - held
+
+
+def test_a_rehearsal_asks_for_everyones_last_eighth_and_validates_as_a_published_split(published):
+    folder, rows = published
+    split = whole(folder)
+    late = made(folder, split, "--rehearsal")
+    assert late.kind == "published"
+    for user, row in enumerate(rows):
+        held = items_of(late.validation, split, user)
+        assert items_of(late.test, split, user) == set(row[14:16].tolist())
+        assert len(held) == 2  # an eighth of 14, rounded
+        assert items_of(late.train, split, user) | held == set(row[:14].tolist())
+    assert any(items_of(late.validation, split, u) != set(r[12:14]) for u, r in enumerate(rows))
+
+
+def test_a_rehearsal_can_validate_by_what_came_last_before_its_test(published):
+    folder, rows = published
+    split = whole(folder)
+    late = made(folder, split, "--rehearsal", "--users", "10")
+    assert (late.validation.per_user > 0).sum() == 10
+    for user, row in enumerate(rows):
+        held = items_of(late.validation, split, user)
+        assert items_of(late.test, split, user) == set(row[14:16].tolist())
+        assert held in (set(), set(row[12:14].tolist()))
+        assert items_of(late.train, split, user) == set(row[:14].tolist()) - held
