@@ -13,7 +13,6 @@ from experiments.tasks import OURS
 SIX = ("pmf", "lightgcn", "esapn", "autoemb", "dlrm-ce", "lightrec")
 """The paper's baselines."""
 REGULARISED = ("NoReg", "LowReg", "HighReg")
-METRICS = ("recall@50", "recall@100", "ndcg@50", "ndcg@100")
 AIM = 2.2
 """Times the paper's Recall@50 on Amazon-Book at 5 MB that ours shall reach."""
 
@@ -207,7 +206,7 @@ def lost(found: Measurements) -> str:
             for row in found.rows(dataset)
             if row.method != OURS or (mine and row.by and row.person == mine.person)
         ]
-        for metric in METRICS if mine else ():
+        for metric in paper.METRICS if mine else ():
             for mb in SIZES:
                 ours = found.value(dataset, mine, mb, metric)  # type: ignore[arg-type]
                 ahead = {

@@ -1,4 +1,4 @@
-"""What the lines of Table 2 say: rows, leads of ours over the best rivals, seconds, the paper's.
+"""What the lines of Table 2 say: rows, leads of ours over the best rivals, seconds.
 
 Nothing here measures; all of it reads `table2.jsonl` and `table2-tests.jsonl`.
 """
@@ -6,15 +6,14 @@ Nothing here measures; all of it reads `table2.jsonl` and `table2-tests.jsonl`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import mean
+from statistics import mean, mode
 from typing import Any
 
-from experiments import lines, paper
+from experiments import lines
 from experiments.equal_bytes import PRINTED, SMALL
-from experiments.tasks import NEIGHBOURS_ALONE, ONCE, OURS
+from experiments.tasks import CHOSEN_BY, NEIGHBOURS_ALONE, ONCE, OURS, PRESET_METRIC
 
 SIZES = (*SMALL, *PRINTED)
 ORDER = (
@@ -34,7 +33,7 @@ class Row:
     """`paper` or `ours` where both have a row, else empty."""
     person: str
     by: str = ""
-    """Of ours: what it was told to choose by; empty in its main row, which chose by Recall@50."""
+    """Of ours: what it was told to choose by; empty in its main row."""
 
     def __str__(self) -> str:
         whose = {"paper": ", the paper's loss", "ours": ", our loss"}.get(self.loss, "")
@@ -141,8 +140,12 @@ class Measurements:
         return None if test is None else float(test["metrics"]["p"])
 
     def seconds(self, dataset: str, row: Row) -> tuple[float, float, float] | None:
-        """Seconds once, seconds per size, and seconds for the paper's three sizes together."""
-        found = [self.cells.get((dataset, row, float(mb)), []) for mb in PRINTED]
+        """Seconds once, per size, and for the paper's three sizes together, on its machine."""
+        where = self.machine(dataset, row)
+        found = [
+            [x for x in self.cells.get((dataset, row, float(mb)), []) if x["machine"] == where]
+            for mb in PRINTED
+        ]
         if not all(found):
             return None
         each = [mean(x["seconds"] for x in some) for some in found]
@@ -152,9 +155,9 @@ class Measurements:
         return once, mean(each), once + sum(each)
 
     def machine(self, dataset: str, row: Row) -> str:
-        """Where a row's newest line was measured."""
+        """Where most of a row's lines were measured."""
         found = [x for mb in SIZES for x in self.cells.get((dataset, row, float(mb)), [])]
-        return str(found[-1]["machine"]) if found else ""
+        return str(mode(x["machine"] for x in found)) if found else ""
 
 
 def row_of(line: dict[str, Any]) -> Row:
@@ -162,26 +165,8 @@ def row_of(line: dict[str, Any]) -> Row:
     method = line["method"]
     place = ORDER.index(method) if method in ORDER else len(ORDER)
     loss = line["loss"] if method == "pmf" else ""
-    return Row(place, method, loss, line["person"], line["config"].get("chosen_by", ""))
-
-
-def table(found: Measurements, dataset: str, metrics: Iterable[str]) -> str:
-    """Every method of a data set at every size, mean ± deviation over seeds; the best in bold."""
-    heads = [f"{word_of(metric)}, {mb} MB" for metric in metrics for mb in SIZES]
-    rows = [
-        "| method | person | " + " | ".join(heads) + " |",
-        "|---|---|" + "---|" * len(heads),
-    ]
-    columns = [(mb, metric) for metric in metrics for mb in SIZES]
-    best = {c: max(found.value(dataset, r, *c) or 0 for r in found.rows(dataset)) for c in columns}
-    for row in found.rows(dataset):
-        cells = []
-        for column in columns:
-            shown = found.shown(dataset, row, *column)
-            first = shown != "–" and found.value(dataset, row, *column) == best[column]
-            cells.append(f"**{shown}**" if first else shown)
-        rows.append(f"| {row} | {row.person} | " + " | ".join(cells) + " |")
-    return "\n".join(rows)
+    by = line["config"].get("chosen_by", PRESET_METRIC) if method == OURS else ""
+    return Row(place, method, loss, line["person"], "" if by == CHOSEN_BY else by)
 
 
 def word_of(metric: str) -> str:
@@ -189,73 +174,3 @@ def word_of(metric: str) -> str:
     name, _, k = metric.partition("@")
     word = {"ndcg": "NDCG", "recall": "Recall"}.get(name, name)
     return f"{word}@{k}"
-
-
-def leads_table(found: Measurements, dataset: str) -> str:
-    """Ours against the best dense rival and the best of neighbours alone, at each size."""
-    rows = [
-        "| MB | ours | best rival | its Recall@50 | ours is | p |",
-        "|---|---|---|---|---|---|",
-    ]
-    for dense in (True, False):
-        for lead in found.leads(dataset, dense=dense):
-            p = "–" if lead.p is None else f"{lead.p:.1g}"
-            kind = "dense" if dense else "neighbours alone"
-            rows.append(
-                f"| {lead.mb:g} | {lead.ours:.4f} | {lead.rival} ({kind}) | {lead.theirs:.4f} "
-                f"| {lead.better:+.1%} | {p} |"
-            )
-    return "\n".join(rows)
-
-
-def seconds_table(found: Measurements, dataset: str) -> str:
-    """What three sizes take: once, each, and together; and from how many on ours is faster."""
-    rows = [
-        "| method | once, s | each size, s | three sizes, s | ours is faster from | machine |",
-        "|---|---|---|---|---|---|",
-    ]
-    ours = found.ours(dataset)
-    mine = found.seconds(dataset, ours) if ours else None
-    for row in found.rows(dataset):
-        taken, machine = found.seconds(dataset, row), found.machine(dataset, row)
-        if not taken or (row.method == OURS and row != ours):
-            continue
-        faster = "–"
-        if mine and ours and found.machine(dataset, ours) == machine and taken[1] > mine[1]:
-            # The least n with once + n · each below theirs; those who train once have no each.
-            n = max(1, int((mine[0] - taken[0]) // (taken[1] - mine[1])) + 1)
-            faster = f"{n} sizes" if n > 1 else "1 size"
-        shown = " | ".join(f"{value:.1f}" for value in taken)
-        rows.append(f"| {row} | {shown} | {faster} | {machine} |")
-    return "\n".join(rows)
-
-
-def beside_the_paper(found: Measurements, dataset: str) -> str:
-    """The paper's Recall@50 and @100 beside ours, at its sizes; slips of its print are marked."""
-    heads = [f"{word_of(m)}, {mb} MB" for m in ("recall@50", "recall@100") for mb in PRINTED]
-    rows = ["| method | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
-    for row in found.rows(dataset):
-        cells = []
-        for metric in ("recall@50", "recall@100"):
-            for mb in PRINTED:
-                here = found.value(dataset, row, mb, metric)
-                there = paper.printed(dataset, row.method, mb, metric)
-                slip = (paper.STAND_INS.get(dataset), row.method, str(mb), metric) in paper.SLIPS
-                said = "–" if there is None else f"{there:.4f}{' (slip)' * slip}"
-                cells.append(f"{said} / {'–' if here is None else f'{here:.4f}'}")
-        if any(not cell.startswith("–") for cell in cells):
-            rows.append(f"| {row} | " + " | ".join(cells) + " |")
-    return "\n".join(rows)
-
-
-def tables(results: Path) -> str:
-    """All tables of Table 2, in Markdown."""
-    found, parts = Measurements(results), []
-    for dataset in found.datasets:
-        parts += [f"### {dataset}", ""]
-        for metrics in (["recall@50"], ["recall@100"], ["ndcg@50"], ["ndcg@100"]):
-            parts += [table(found, dataset, metrics), ""]
-        parts += [leads_table(found, dataset), "", seconds_table(found, dataset), ""]
-        if dataset in paper.STAND_INS:
-            parts += [beside_the_paper(found, dataset), ""]
-    return "\n".join(parts)

@@ -21,11 +21,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from experiments import comparison, lines, methods, paired
+from experiments import lines, methods, paired, table2_tables
 from experiments.command import datasets_in, make_app
 from experiments.provenance import ROOT
 from experiments.table2_session import TABLE, Session, measure_all
-from experiments.tasks import Extent
+from experiments.tasks import CHOSEN_BY, Extent
 
 app = make_app(__doc__)
 CONFIG = ROOT / "experiments" / "configs" / "bases.toml"
@@ -54,9 +54,9 @@ def run(
         typer.Option(help="Folder of splits whose validation chooses weights and files of ours."),
     ] = None,
     metric: Annotated[
-        str | None,
-        typer.Option(help="What ours chooses weights and files by; Recall@50 by default."),
-    ] = None,
+        str,
+        typer.Option(help="What ours chooses weights and files by; others have rows of their own."),
+    ] = CHOSEN_BY,
     only: Annotated[
         str,
         typer.Option("--methods", help="Methods; all by default, `rivals` are all but ours."),
@@ -123,10 +123,10 @@ def run_smoke(named: tuple[str, ...] = ()) -> str:
         )
         session = Session(
             folder, folder, GOODBOOKS, folder / "results", folder / "kept", named,
-            (2, 5), 1, extent=SMOKE,
+            (2, 5), 1, extent=SMOKE, metric=CHOSEN_BY,
         )  # fmt: skip
         measure_all(session, ["goodbooks"], 1, None, False)
-        table = comparison.tables(session.results)
+        table = table2_tables.tables(session.results)
     print(table)
     return table
 
@@ -143,7 +143,7 @@ def compare(
 @app.command()
 def draw() -> None:
     """Print the tables of what `run` measured."""
-    print(comparison.tables(lines.RESULTS))
+    print(table2_tables.tables(lines.RESULTS))
 
 
 if __name__ == "__main__":

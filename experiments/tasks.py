@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 OURS = "ours"
 SCORES = {"rule-printed": "tiled", "rule-aligned": "aligned"}
 """The paper's method by our name, and how its blocks meet a user."""
+PRESET_METRIC = "recall@50"
+"""What ours chooses weights and compositions by where nothing else is said."""
+CHOSEN_BY = "both@50"
+"""What it chooses them by in Table 2: the best of the rehearsal (`experiments.rehearsal`)."""
 CHOOSER = "chooser"
 """Of ours: the name of what differs in the settings of the training that chooses."""
 LIBRARY = (OURS, *SCORES)
@@ -97,7 +101,7 @@ class Task:
         found |= self.extent.config()
         if self.choose is not None:
             found["chosen_on"] = self.choose.parent.name
-        if self.metric is not None:
+        if self.metric not in (None, PRESET_METRIC):
             found["chosen_by"] = self.metric
         return found | ({} if self.tuned_on is None else {"tuned_on": self.tuned_on})
 

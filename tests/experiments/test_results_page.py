@@ -7,6 +7,7 @@ import pytest
 from benchmarks import lines as benchmark_lines
 from experiments import claims, figures, latency, lines
 from experiments.comparison import Measurements
+from experiments.tasks import CHOSEN_BY
 from scripts import results_page
 
 
@@ -21,6 +22,7 @@ def results(tmp_path, monkeypatch):
 
 def _append(results, method, mb, value, dataset="amazon-book", **config):
     person = "vector+history" if method == "ours" else "history"
+    config = ({"chosen_by": CHOSEN_BY} if method == "ours" else {}) | config
     names = ("recall@50", "recall@100", "ndcg@50", "ndcg@100")
     lines.append_to(
         results, "table2",

@@ -8,10 +8,10 @@ import pytest
 
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.data.synthetic import planted_world
-from experiments import comparison, lines, methods, paired, table2, table2_session
+from experiments import lines, methods, paired, table2, table2_session, table2_tables
 from experiments.comparison import Measurements
 from experiments.table2_session import Session, measure_all
-from experiments.tasks import plan_of
+from experiments.tasks import CHOSEN_BY, plan_of
 
 
 @pytest.fixture
@@ -88,11 +88,12 @@ def test_a_method_that_fails_does_not_stop_the_others(session, monkeypatch, caps
 
 def _append(results, method, mb, seed, value, *, seconds=1.0, once=0.0, config=None):
     person = "vector+history" if method == "ours" else "vector"
+    config = ({"chosen_by": CHOSEN_BY} if method == "ours" else {}) | (config or {"a": 1})
     return lines.append_to(
         results, "table2",
         {"dataset": "gowalla", "split": "published", "method": method, "person": person,
          "budget_mb": mb / 2, "nominal_mb": mb, "seed": seed, "seconds": seconds,
-         "once_seconds": once, "config": config or {"a": 1}, "loss": "ours", "part": "test",
+         "once_seconds": once, "config": config, "loss": "ours", "part": "test",
          "metrics": {"recall@50": value}},
     )  # fmt: skip
 
@@ -142,7 +143,7 @@ def test_seconds_count_one_training_once_and_retraining_each_time(tmp_path):
     found = Measurements(tmp_path)
     taken = {row.method: found.seconds("gowalla", row) for row in found.rows("gowalla")}
     assert taken == {"ours": (60.0, 2.0, 66.0), "lightrec": (0.0, 40.0, 120.0)}
-    shown = comparison.seconds_table(found, "gowalla")
+    shown = table2_tables.seconds_table(found, "gowalla")
     assert "| ours | 60.0 | 2.0 | 66.0 | – | " in shown
     assert "| lightrec | 0.0 | 40.0 | 120.0 | 2 sizes | " in shown  # 64 s against 80
 
@@ -159,12 +160,23 @@ def test_seconds_of_other_machines_are_shown_and_not_compared(tmp_path, monkeypa
         for mb in (5, 10, 25):
             _append(tmp_path, method, mb, 0, 0.3, seconds=taken)
     found = Measurements(tmp_path)
-    shown = comparison.seconds_table(found, "gowalla")
+    shown = table2_tables.seconds_table(found, "gowalla")
     assert "| pmf, our loss | 0.0 | 9.0 | 27.0 | 1 size | one |" in shown
     assert "| lightrec | 0.0 | 9.0 | 27.0 | – | two |" in shown
     ((place, held),) = claims._cheaper(found)
     assert "pmf" in place
     assert held
+
+
+def test_seconds_are_those_of_the_machine_that_measured_most(tmp_path, monkeypatch):
+    for seed, machine, taken in ((0, "a slow one", 900.0), (1, "one", 9.0), (2, "one", 11.0)):
+        monkeypatch.setenv("ELASTICREC_MACHINE", machine)
+        for mb in (5, 10, 25):
+            _append(tmp_path, "ours", mb, seed, 0.3, seconds=1.0, once=taken)
+    found = Measurements(tmp_path)
+    (row,) = found.rows("gowalla")
+    assert found.machine("gowalla", row) == "one"
+    assert found.seconds("gowalla", row) == (10.0, 1.0, 13.0)
 
 
 @pytest.mark.slow
@@ -258,6 +270,8 @@ def test_ours_may_choose_on_another_split_and_its_lines_say_so(session, tmp_path
     later = replace(split, validation=split.test, test=split.validation)  # another one, disjoint
     later.save(tmp_path / "last" / "goodbooks.npz")
     usual = session.test_tasks("goodbooks", "ours")[0]
+    named = replace(session, metric="recall@50").test_tasks("goodbooks", "ours")[0]
+    assert named.config() == usual.config()  # the preset's own
     task = replace(session, choose=tmp_path / "last").test_tasks("goodbooks", "ours")[0]
     assert task.data == usual.data
     assert task.config() == usual.config() | {"chosen_on": "last"}
@@ -281,6 +295,8 @@ def test_ours_may_choose_on_another_split_and_its_lines_say_so(session, tmp_path
 
 def test_ours_may_choose_by_another_metric_and_has_a_row_of_its_own(session, tmp_path):
     usual = session.test_tasks("goodbooks", "ours")[0]
+    named = replace(session, metric="recall@50").test_tasks("goodbooks", "ours")[0]
+    assert named.config() == usual.config()  # the preset's own
     task = replace(session, metric="ndcg@50").test_tasks("goodbooks", "ours")[0]
     assert task.config() == usual.config() | {"chosen_by": "ndcg@50"}
     assert plan_of(task).preset.samples.metric == "ndcg@50"
