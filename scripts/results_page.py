@@ -58,19 +58,19 @@ RQ1 = """## RQ1: how good at equal bytes?
 
 Every method is charged all bytes that a device needs to rank for one person. Rivals had four
 settings per row tried on validation at 5 MB (on Amazon-Book and Yelp2018 in 20 epochs each), two by
-their paper's loss and two by ours, of which the better counts; PMF has a row for each loss. They
-are tried on splits whose validation is what came last in train, and then trained on the usual
-ones. Ours takes the settings of its base that were best at full size, among {trials} trials
+their paper's loss and two by ours, of which the best by Recall@50 counts; PMF has a row for each
+loss. They are tried on splits whose validation is what came last in train, and then trained on the
+usual ones. Ours takes the settings of its base that were best at full size, among {trials} trials
 (`experiments.bases tune`); on Gowalla and Yelp2018 its weights of votes and its compositions were
 chosen by what came last, too (below). Mean ± deviation over seeds, where there are several. p is
 that of a paired t-test over users, on each user's Recall@50 averaged over the seeds that both have.
-"Person" is what a device knows of her: a vector from the server, her history, or both.
-Ours chose its weights of votes and its compositions by the mean of Recall@50 and NDCG@50 (both@50):
-that was best in a rehearsal whose test was everyone's last eighth of train (percentages against
-choosing by Recall@50 at 1, 2, 5, 10 and 25 MB, below; Gowalla's test lines by both@50 had been seen
-before, those of the other two had not). `ours, by …` has the same settings, trained anew,
-and chose by another metric. Studies and `experiments.sizes` chose by Recall@50. `rule-printed` is
-the paper's method as printed, `rule-aligned` the same with aligned scores.
+"Person" is what a device knows of her: a vector from the server, her history, or both. Ours chose
+its weights of votes and its compositions by the mean of Recall@50 and NDCG@50 (both@50): that was
+best in a rehearsal whose test was everyone's last eighth of train (percentages against choosing by
+Recall@50 at 1, 2, 5, 10 and 25 MB, below; Gowalla's test lines by both@50 had been seen before,
+those of the other two had not). `ours, by …` has the same settings, trained anew, and chose by
+another metric. Studies and `experiments.sizes` chose by Recall@50. `rule-printed` is the paper's
+method as printed, `rule-aligned` the same with aligned scores.
 """
 
 LEADS = """Ours against the best rivals:
