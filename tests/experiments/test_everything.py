@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 
 from elasticrec.data.errors import InputError
-from experiments import everything
+from experiments import everything, rehearsal
 from experiments.everything import Command, read_commands, run_commands
 
 
@@ -18,7 +18,8 @@ def test_every_listed_command_has_the_options_that_it_names(tmp_path):
     for command in commands:
         _, _, module, name, *rest = command.filled(tmp_path).arguments(True, 60.0)
         asked = get_command(import_module(module).app).commands[name].make_context(name, rest)
-        assert asked.params["data"] == tmp_path
+        rehearsed = asked.params.get("experiment") == rehearsal.EXPERIMENT
+        assert asked.params["data"] == (tmp_path / "rehearsal" if rehearsed else tmp_path)
         assert asked.params["gpu"]
         assert (asked.params["jobs"], asked.params["minutes"]) == (command.jobs, 1.0)
 
