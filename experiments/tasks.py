@@ -52,10 +52,11 @@ class Extent:
     steps: int | None = None
     """Steps of the estimators; None until they converge."""
 
-    def config(self) -> dict[str, Any]:
-        """What differs from the whole extent."""
+    def config(self, method: str) -> dict[str, Any]:
+        """What differs from the whole extent, of what a method's numbers depend on."""
         whole = asdict(Extent())
-        return {name: value for name, value in asdict(self).items() if value != whole[name]}
+        names = whole if method in LIBRARY else ("epochs",)
+        return {name: value for name in names if (value := getattr(self, name)) != whole[name]}
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Task:
         found: dict[str, Any] = {"loss": self.loss, "settings": self.settings}
         if self.method in LIBRARY:
             found |= plan_of(self).config()
-        found |= self.extent.config()
+        found |= self.extent.config(self.method)
         if self.choose is not None:
             found["chosen_on"] = self.choose.parent.name
         if self.metric not in (None, PRESET_METRIC):

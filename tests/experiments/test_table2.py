@@ -168,6 +168,17 @@ def test_seconds_of_other_machines_are_shown_and_not_compared(tmp_path, monkeypa
     assert held
 
 
+def test_a_rivals_lines_do_not_depend_on_what_is_spent_on_others(session):
+    more = replace(session, extent=replace(session.extent, rule_epochs=7, rule_samples=9, steps=3))
+    for method, same in (("pmf", True), ("itemcf", True), ("rule-printed", False)):
+        one, other = (
+            each.tuning_tasks("goodbooks", method)[0].config() for each in (session, more)
+        )
+        assert (one == other) == same
+    shorter = replace(session, extent=replace(session.extent, epochs=2))
+    assert shorter.tuning_tasks("goodbooks", "pmf")[0].config()["epochs"] == 2
+
+
 def test_seconds_are_those_of_the_machine_that_measured_most(tmp_path, monkeypatch):
     for seed, machine, taken in ((0, "a slow one", 900.0), (1, "one", 9.0), (2, "one", 11.0)):
         monkeypatch.setenv("ELASTICREC_MACHINE", machine)
