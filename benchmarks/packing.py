@@ -44,7 +44,7 @@ def random_material(rng: np.random.Generator) -> Material:
         person=np.zeros(D, np.float16),
         scales=np.tile(np.array([1 / 64, 1], np.float32), (BLOCKS, 1)),
         steps=np.ones(36, np.float32),
-        words=rng.integers(-128, 128, (BLOCKS, 256, 8), dtype=np.int8),
+        words=rng.integers(-128, 128, (BLOCKS, 32, 8 * BLOCKS), dtype=np.int8),
         rotation=np.eye(D, dtype=np.float32),
         bounds=bounds,
         rows=menu.depths,

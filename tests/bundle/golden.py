@@ -85,7 +85,7 @@ def material(case):
         person=draw.between(-0.5, 0.5, (8 * N,)).astype(np.float16),
         scales=scales(draw, N, case.lists, size),
         steps=steps(draw),
-        words=draw.bytes((case.lists, 256, 8)).view(np.int8),
+        words=draw.bytes((case.lists, 32, 8 * N)).view(np.int8),
         rotation=np.eye(8 * N, dtype=np.float32),
         bounds=np.cumsum([0, *case.sizes]),
         rows=dense.astype(np.uint8),

@@ -72,7 +72,7 @@ def of_codes_and_neighbours():
     for name, content, what in (
         ("missing", None, "a list of words, but no WORDS"),
         ("short", words[:-1], "WORDS lack a byte"),
-        ("long", words + bytes(2048), "WORDS of one list too many"),
+        ("long", words + bytes(len(words)), "WORDS of twice as many lists"),
     ):
         yield f"words-{name}", what, draft().set(Kind.WORDS, content).file()
     yield "map-short", "a MAP that lacks a row", draft().set(Kind.MAP, bytes(112)).file()

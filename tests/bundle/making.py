@@ -24,7 +24,7 @@ def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, n_lists=None, 
         person=rng.normal(0, 0.1, D).astype(np.float16),
         scales=random_scales(rng, n_blocks, K),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
-        words=random_words(rng, K),
+        words=random_words(rng, K, n_blocks),
         rotation=np.eye(D, dtype=np.float32)[rng.permutation(D)],
         bounds=np.cumsum([0, *sizes]),
         rows=rows,
@@ -42,16 +42,16 @@ def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, n_lists=None, 
 
 
 def random_scales(rng, n_blocks, n_lists):
-    """(N, 2) of the first planes, whose words are whole numbers, and of the others."""
+    """(N, 2) of words, which are whole numbers, and of signs."""
     scales = rng.uniform(0.1, 1, (n_blocks, 2))
     if n_lists:
         scales[:, 0] /= 64
     return scales.astype(np.float32)
 
 
-def random_words(rng, n_lists):
-    """(K, 256, 8) any numbers that a byte holds."""
-    return rng.integers(-128, 128, (n_lists, 256, 8), dtype=np.int8)
+def random_words(rng, n_lists, n_blocks):
+    """(K, 32, D) any numbers that a byte holds."""
+    return rng.integers(-128, 128, (n_lists, 32, 8 * n_blocks), dtype=np.int8)
 
 
 def random_menu(rng, n_blocks, n_rows):

@@ -83,7 +83,7 @@ def _codes(rng, bounds, menu, n_blocks):
         person=rng.normal(0, 0.1, D).astype(np.float16),
         scales=random_scales(rng, n_blocks, 2),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
-        words=random_words(rng, 2),
+        words=random_words(rng, 2, n_blocks),
         rotation=np.eye(D, dtype=np.float32)[rng.permutation(D)],
         bounds=bounds,
         rows=rows,

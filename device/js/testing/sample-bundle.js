@@ -102,7 +102,7 @@ export function draw(seed, changes = {}) {
     }),
   );
   const K = changes.K ?? [0, N, rng.below(N + 1)][rng.below(3)];
-  spec.words = list(K, () => Int8Array.from({ length: 2048 }, () => rng.below(256) - 128));
+  spec.words = list(K, () => Int8Array.from({ length: 32 * D }, () => rng.below(256) - 128));
   return Object.assign(spec, { K }, changes);
 }
 
@@ -223,7 +223,7 @@ export function assemble(parts, modelId) {
   });
   const file = new Uint8Array(end),
     view = new DataView(file.buffer);
-  file.set([0x89, ...new TextEncoder().encode('ELASTIC'), 2]);
+  file.set([0x89, ...new TextEncoder().encode('ELASTIC'), 3]);
   view.setUint32(12, kinds.length, true);
   view.setBigUint64(16, BigInt(end), true);
   file.set(modelId, 32);

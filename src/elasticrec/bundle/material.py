@@ -64,7 +64,7 @@ class Material:
             ("means", self.codes.means, (self.codes.n_groups, D)),
             ("the map", self.fold_map, (D, D)),
             ("scales", self.codes.scales, (self.codes.n_blocks, 2)),
-            ("words", self.codes.words, (self.codes.n_lists, 256, 8)),
+            ("words", self.codes.words, (self.codes.n_lists, 32, self.codes.dimensions)),
         )
         for noun, array, expected in shapes:
             if array is not None and array.shape != expected:

@@ -21,8 +21,8 @@ STEPS = DEEPEST * (DEEPEST + 1) // 2
 """Steps a(b, p) of the depths b = 1 … 8 and planes p < b."""
 DECODE_BYTES = 4 * (STEPS + 256 + 16)
 """Steps, values of gains and values of votes; two scales of each block come before them."""
-LIST_BYTES = 256 * BLOCK
-"""One list of words."""
+WORDS = 32
+"""Words of a list, each of D bytes."""
 VECTOR_PREFIX_BYTES = 48
 """What stands before the numbers in a person's vector file."""
 MOST_NEIGHBOURS = 16
@@ -152,8 +152,9 @@ class FileAccounting(Accounting):
     def _tail_bytes(self) -> int:
         """Map, ids, withdrawn items and words, with the padding between them; 0 without any."""
         at = 0
-        square = (BLOCK * self.n_blocks) ** 2 * 2 if self.map else 0
-        for length in (square, self.id_bytes, 4 * self.n_withdrawn, LIST_BYTES * self.n_lists):
+        D = BLOCK * self.n_blocks
+        square = 2 * D * D if self.map else 0
+        for length in (square, self.id_bytes, 4 * self.n_withdrawn, WORDS * D * self.n_lists):
             at = aligned(at) + length if length else at
         return at
 
