@@ -27,7 +27,7 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
     N, V, G = N_BLOCKS, n_items, N_GROUPS
     slot = V * ((V - 1).bit_length() / 8 + 0.5)  # bytes of one neighbour for all items
     lists = word_lists(V, N)
-    beside = 3000 + 16 * (G + 1) * N + 256 * N * lists + 8 * N  # words and scales too
+    beside = 3000 + 16 * (G + 1) * N + 256 * N * lists + 2048 + 12 * N  # words and scales too
     rest = megabytes * 1e6 - beside
     K = 0 if columns else next(count for count in (8, 4, 2, 1, 0) if count * slot <= rest)
     fits = (rest - K * slot) / V - 1  # byte columns
@@ -43,9 +43,10 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
         planes=rng.integers(0, 256, (N, 8, V), dtype=np.uint8),
         means=rng.normal(0, 0.1, (G, 8 * N)).astype(np.float16),
         person=rng.normal(0, 0.1, 8 * N).astype(np.float16),
-        scales=np.linspace((1 / 64, 1), (0.2 / 64, 0.2), N, dtype=np.float32),
+        scales=np.linspace((1 / 64, 1 / 64, 1), (0.2 / 64, 0.2 / 64, 0.2), N, dtype=np.float32),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
         words=rng.integers(-128, 128, (lists, 32, 8 * N), dtype=np.int8),
+        letters=rng.integers(-128, 128, (256 if lists else 0, 8), dtype=np.int8),
         rotation=np.eye(8 * N, dtype=np.float32),
         bounds=bounds,
         rows=kept,

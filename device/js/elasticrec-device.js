@@ -226,16 +226,15 @@ export class Bundle {
     this.#scaled = within(shape[11], 0, 1, 'vote scale');
     const K = this.#K = within(view.getUint16(12, true), 0, N, 'lists of words');
     same(shape[8], 8, 'numbers per block');
-    checkZero(shape, 14, 16);
-    checkZero(shape, 56, 64);
-    const decode = viewOf(need(sections, 'DECODE', 8 * N + 1232)), E = 2 * N;
+    for (const [from, to] of [[14, 16], [56, 64]]) checkZero(shape, from, to);
+    const decode = viewOf(need(sections, 'DECODE', 12 * N + 1232)), E = 3 * N;
     const floats = Float32Array.from({ length: E + 308 }, (_, i) => within(
       decode.getFloat32(4 * i, true), i >= E && i < E + 36 ? -LARGEST : 0, LARGEST, 'DECODE'));
     this.#scales = floats.subarray(0, E), this.#steps = floats.subarray(E, E + 36);
     this.#gains = floats.subarray(E + 36, E + 292), this.#votes = floats.subarray(E + 292);
     same(this.#votes[0], 0, 'vote of weight 0');
-    const { buffer, byteOffset } = need(sections, 'WORDS', 32 * D * K || undefined);
-    this.#words = new Int8Array(buffer, byteOffset, 32 * D * K);
+    const words = need(sections, 'WORDS', K ? 32 * D * K + 2048 : undefined);
+    this.#words = new Int8Array(words.buffer, words.byteOffset, words.length);
     this.#means = halves(need(sections, 'MEANS', 2 * (G + 1) * D), 'MEANS');
     this.#map = sections.MAP && halves(need(sections, 'MAP', 2 * D * D), 'MAP');
     this.#bits = Math.max(1, 32 - Math.clz32(V - 1)); // of an item number
@@ -399,15 +398,16 @@ export class Bundle {
   #direction(number) {
     const { g, first, size, depths, columns, codesAt } = this.#groupOf(number), D = this.#D;
     const codes = this.#codes, start = codesAt + number - first, t = new Float64Array(D);
-    for (const signs of [false, true]) { // first all words, then the signs of each block
+    for (const signs of [false, true]) { // first all words, then letters and signs of each block
       for (let n = 0, at = start + size; n < this.#N; at += size * depths[n++]) {
-        const wide = Number(n < this.#K), c = depths[n] - wide, v = codes[at];
-        const low = (32 * n + (v & 15)) * D, high = (32 * n + 16 + (v >> 4)) * D, W = this.#words;
-        const ω = signs || !wide || c < 0 ? 0 : this.#scales[2 * n];
+        const wide = Number(n < this.#K), r = depths[n] - wide, c = r - Math.min(this.#K, 1);
+        const v = codes[at], low = (32 * n + (v & 15)) * D, high = (32 * n + 16 + (v >> 4)) * D;
+        const W = this.#words, ω = signs || !wide || r < 0 ? 0 : this.#scales[3 * n];
         for (let k = 0; ω && k < D; k++) t[k] += ω * (W[low + k] + W[high + k]);
-        for (let q = 0, a = at + wide * size; signs && q < c; q++, a += size) {
-          const s = this.#steps[(c * (c - 1)) / 2 + q] * this.#scales[2 * n + 1];
-          for (let j = 0; j < 8; j++) t[8 * n + j] += (codes[a] >> j) & 1 ? s : -s;
+        for (let q = c - r, a = at + wide * size; signs && q < c; q++, a += size) {
+          const b = codes[a], i = 32 * D * this.#K + 8 * b, ν = this.#scales[3 * n + 1];
+          const s = this.#steps[(c * (c - 1)) / 2 + q] * this.#scales[3 * n + 2];
+          for (let j = 0; j < 8; j++) t[8 * n + j] += q < 0 ? ν * W[i + j] : (b >> j) & 1 ? s : -s;
         }
       }
     }
@@ -445,25 +445,25 @@ export class Bundle {
    * @param {Uint8Array} depths @param {Float32Array} u @param {Set<Float32Array>} made for u
    */
   #tablesOf(depths, u, made) {
-    const N = this.#N, D = this.#D, tables = [];
+    const N = this.#N, D = this.#D, letters = this.#words.subarray(32 * D * this.#K), tables = [];
     for (let n = 0; n < N; n++) {
-      const wide = Number(n < this.#K), c = depths[n] - wide, words = 32 * n * D;
-      for (let q = -wide; q < c; q++) {
-        const step = q < 0 ? 36 : (c * (c - 1)) / 2 + q;
+      const c = depths[n] - Number(n < this.#K) - Math.min(this.#K, 1), words = 32 * n * D;
+      for (let q = c - depths[n]; q < c; q++) {
+        const step = q < 0 ? 36 + Number(q < -1) : (c * (c - 1)) / 2 + q;
         const T = tables[tables.length] = this.#T[step * N + n] ??= new Float32Array(256);
-        if (made.has(T)) continue;
-        made.add(T.fill(0));
-        const A = Float32Array.from({ length: q < 0 ? 32 : 0 }, (_, w) => this.#scales[2 * n]
+        if (made.has(T) || !made.add(T.fill(0))) continue;
+        const A = Float32Array.from({ length: q < -1 ? 32 : 0 }, (_, w) => this.#scales[3 * n]
           * u.reduce((sum, value, k) => sum + value * this.#words[words + w * D + k], 0));
-        for (let v = 0; q < 0 && v < 256; v++) T[v] = A[v & 15] + A[16 + (v >> 4)];
-        const s = fround(this.#steps[step] * this.#scales[2 * n + 1]);
-        for (let j = 0; q >= 0 && j < 8; j++) {
-          const w = fround(u[8 * n + j] * s), half = 1 << j;
-          for (let v = 0; v < half; v++) T[v + half] = T[v] + w, T[v] -= w;
+        for (let v = 0; q < -1 && v < 256; v++) T[v] = A[v & 15] + A[16 + (v >> 4)];
+        const ν = this.#scales[3 * n + 1], s = fround(this.#steps[step] * this.#scales[3 * n + 2]);
+        for (let j = 0; q >= -1 && j < 8; j++) {
+          const w = fround(u[8 * n + j] * (q < 0 ? ν : s)), half = 1 << j;
+          for (let v = 0; q < 0 && v < 256; v++) T[v] += fround(letters[8 * v + j] * w);
+          for (let v = 0; q >= 0 && v < half; v++) T[v + half] = T[v] + w, T[v] -= w;
         }
       }
     }
-    while (tables.length % 4) tables.push(this.#T[37 * N] ??= new Float32Array(256));
+    while (tables.length % 4) tables.push(this.#T[38 * N] ??= new Float32Array(256));
     return tables;
   }
 

@@ -28,7 +28,7 @@ const byHand = () =>
     map: undefined,
     withdrawn: [],
     means: [new Uint16Array(8), Uint16Array.from({ length: 8 }, () => 0x3c00)],
-    scales: Float32Array.of(9, 0.5),
+    scales: Float32Array.of(9, 9, 0.5),
     K: 0,
     steps: new Float32Array(36).fill(1),
     gains: Float32Array.from({ length: 256 }, (_, i) => i),
@@ -113,7 +113,8 @@ describe('a bundle ranked by hand', () => {
     const words = [new Int8Array(256)];
     words[0].set([0, 0, 0, 0, 0, 0, 0, -7], 8 * 0b1111);
     words[0].set([127, -128, 1, 2, 3, 4, 5, 13], 8 * (16 + 0b1111));
-    const worded = readBundle(write({ ...spec, K: 1, words, scales: Float32Array.of(0.5, 9) }));
+    const [letters, scales] = [new Int8Array(2048), Float32Array.of(0.5, 9, 9)];
+    const worded = readBundle(write({ ...spec, K: 1, words, letters, scales }));
     assert.deepEqual(
       worded.recommend().items.map(({ id, score }) => [id, score]),
       [

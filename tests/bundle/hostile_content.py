@@ -7,7 +7,7 @@ import numpy as np
 from elasticrec.bundle.header import Kind
 from tests.bundle.damage import INFINITY, NAN, draft
 
-STEPS, GAINS, VOTES = 8, 8 + 144, 8 + 144 + 1024  # offsets in DECODE where N = 1
+STEPS, GAINS, VOTES = 12, 12 + 144, 12 + 144 + 1024  # offsets in DECODE where N = 1
 
 
 def of_floats():

@@ -31,13 +31,16 @@ class Reference(ReferenceFile):
             for k in range(self.D):
                 t = f64(0)
                 for block, _, q, column in self.columns[g]:
-                    if q is None:
+                    if q == "words":
                         v = column[i]
                         both = self.word(block, v % 16)[k] + self.word(block, 16 + v // 16)[k]
-                        t = t + f64(self.scales[2 * block]) * f64(both)
+                        t = t + f64(self.scales[3 * block]) * f64(both)
                 for block, c, q, column in self.columns[g]:
-                    if q is not None and block == k // 8:
-                        step = f64(self.steps[c, q]) * f64(self.scales[2 * block + 1])
+                    if q == "letters" and block == k // 8:
+                        letter = f64(self.letters[8 * column[i] + k % 8])
+                        t = t + f64(self.scales[3 * block + 1]) * letter
+                    elif q != "words" and block == k // 8:
+                        step = f64(self.steps[c, q]) * f64(self.scales[3 * block + 2])
                         t = t + step * sign(column[i], k % 8)
                 x[k] = x[k] + t * gain
         return x
@@ -97,15 +100,17 @@ class Reference(ReferenceFile):
         return found
 
     def _table(self, u, block, c, q):
-        if q is None:
+        if q == "words":
             return self._table_of_words(u, block)
-        s = self.steps[c, q] * self.scales[2 * block + 1]
+        spelt = q == "letters"
+        s = self.scales[3 * block + 1] if spelt else self.steps[c, q] * self.scales[3 * block + 2]
         w = [u[8 * block + j] * s for j in range(8)]
         table = []
         for v in range(256):
-            total = f32(sign(v, 0)) * w[0]
+            said = [self.letters[8 * v + j] if spelt else sign(v, j) for j in range(8)]
+            total = f32(said[0]) * w[0]
             for j in range(1, 8):
-                total = total + f32(sign(v, j)) * w[j]
+                total = total + f32(said[j]) * w[j]
             table.append(total)
         return table
 
@@ -115,7 +120,7 @@ class Reference(ReferenceFile):
             total = f64(0)
             for k in range(self.D):
                 total = total + f64(self.word(block, number)[k]) * f64(u[k])
-            said.append(f32(total * f64(self.scales[2 * block])))
+            said.append(f32(total * f64(self.scales[3 * block])))
         return [said[v % 16] + said[16 + v // 16] for v in range(256)]
 
     # 12

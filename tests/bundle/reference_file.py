@@ -143,9 +143,9 @@ class ReferenceFile:
         halves = finite(numbers("e", self._section(4, (self.G + 1) * D * 2)), "MEANS")
         self.means = [halves[g * D : (g + 1) * D] for g in range(self.G)]
         self.nobody = halves[self.G * D :]
-        values = numbers("f", self._section(5, 8 * N + 144 + 1024 + 64))
-        self.scales = [f32(v) for v in finite(values[: 2 * N], "scale", 0)]
-        values = values[2 * N :]
+        values = numbers("f", self._section(5, 12 * N + 144 + 1024 + 64))
+        self.scales = [f32(v) for v in finite(values[: 3 * N], "scale", 0)]
+        values = values[3 * N :]
         steps = [f32(v) for v in finite(values[:36], "step")]
         self.steps = {}
         for b in range(1, 9):
@@ -155,7 +155,8 @@ class ReferenceFile:
         self.votes = [f32(v) for v in finite(values[292:], "vote", 0)]
         need(self.votes[0] == 0, f"the vote of an empty slot is {self.votes[0]}")
         need((11 in self.sections) == (self.K > 0), "WORDS do not match the number of lists")
-        self.words = numbers("b", self._section(11, 32 * D * self.K)) if self.K else []
+        both = numbers("b", self._section(11, 32 * D * self.K + 2048)) if self.K else []
+        self.words, self.letters = both[: 32 * D * self.K], both[32 * D * self.K :]
 
     def word(self, block, number):
         """D numbers."""
@@ -170,7 +171,7 @@ class ReferenceFile:
         ]
         part = self._section(6, sum(lengths))
         at = 0
-        # Per group; columns: block, planes of signs, which of them (None: words), bytes.
+        # Per group; columns: block, planes of signs, which of them (or its kind), bytes.
         self.gain_bytes, self.columns = [], []
         for n, row in zip(self.sizes, self.depths, strict=True):
             columns = []
@@ -180,11 +181,10 @@ class ReferenceFile:
             else:
                 self.gain_bytes.append(None)
             for block, depth in enumerate(row):
-                signs = list(range(depth))
-                if depth and block < self.K:
-                    signs = [None, *range(depth - 1)]
-                for q in signs:
-                    columns.append((block, len(signs) - (None in signs), q, part[at : at + n]))
+                before = ["words"] * (block < self.K) + ["letters"] * (self.K > 0)
+                c = max(0, depth - len(before))
+                for q in [*before[:depth], *range(c)]:
+                    columns.append((block, c, q, part[at : at + n]))
                     at += n
             self.columns.append(columns)
 

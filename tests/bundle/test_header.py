@@ -60,7 +60,7 @@ def test_the_layout_of_a_written_file():
     assert np.array_equal(layout.depths, composition.depths)
     assert np.array_equal(layout.neighbours, composition.neighbours)
     assert layout.sections[Kind.WITHDRAWN][0] % 64 == 0
-    assert layout.sections[Kind.WORDS][1] == 32 * 16 * material.codes.n_lists
+    assert layout.sections[Kind.WORDS][1] == 32 * 16 * material.codes.n_lists + 2048
     assert sum(layout.sections[Kind.WORDS]) == len(file)
 
 

@@ -23,11 +23,11 @@ function planes(spec, g, i, n) {
   return Array.from({ length: spec.depths[g][n] }, (_, p) => spec.columns[g][before + p][i]);
 }
 
-/** The byte of words of an item in block n, if there is one, and its bytes of signs (section 5). */
+/** The bytes of words and letters of an item in block n, if there are any, and those of signs. */
 function split(spec, g, i, n) {
-  const [first, ...rest] = planes(spec, g, i, n);
-  if (n >= spec.K || first === undefined) return { signs: planes(spec, g, i, n) };
-  return { words: first, signs: rest };
+  const signs = planes(spec, g, i, n);
+  const words = n < spec.K ? signs.shift() : undefined;
+  return { words, letter: spec.K ? signs.shift() : undefined, signs };
 }
 
 /** Number k of word w of list n. */
@@ -52,10 +52,11 @@ export function vector(spec, number) {
       const { words } = split(spec, g, i, n);
       if (words === undefined) continue;
       const both = word(spec, n, words % 16, k) + word(spec, n, 16 + (words >> 4), k);
-      sum += spec.scales[2 * n] * both;
+      sum += spec.scales[3 * n] * both;
     }
-    const { signs } = split(spec, g, i, k >> 3),
-      σ = spec.scales[2 * (k >> 3) + 1];
+    const { letter, signs } = split(spec, g, i, k >> 3),
+      [, ν, σ] = spec.scales.subarray(3 * (k >> 3));
+    if (letter !== undefined) sum += ν * spec.letters[8 * letter + (k & 7)];
     signs.forEach((byte, q) => {
       sum += step(spec, signs.length, q) * σ * sign(byte, k & 7);
     });
@@ -86,14 +87,20 @@ export function scoreOf(spec, number, u, held, byVector) {
   if (coded) {
     let t = 0;
     for (let n = 0; n < spec.N; n++) {
-      const { words, signs } = split(spec, g, i, n);
+      const { words, letter, signs } = split(spec, g, i, n);
       if (words !== undefined) {
         const says = (w) =>
-          f(u.reduce((sum, value, k) => sum + value * word(spec, n, w, k), 0) * spec.scales[2 * n]);
+          f(u.reduce((sum, value, k) => sum + value * word(spec, n, w, k), 0) * spec.scales[3 * n]);
         t = f(t + f(says(words % 16) + says(16 + (words >> 4))));
       }
+      if (letter !== undefined) {
+        const products = Array.from({ length: 8 }, (_, j) =>
+          f(spec.letters[8 * letter + j] * f(u[8 * n + j] * spec.scales[3 * n + 1])),
+        );
+        t = f(t + products.reduce((sum, value) => f(sum + value)));
+      }
       signs.forEach((byte, q) => {
-        const s = f(step(spec, signs.length, q) * spec.scales[2 * n + 1]);
+        const s = f(step(spec, signs.length, q) * spec.scales[3 * n + 2]);
         const products = Array.from({ length: 8 }, (_, j) => sign(byte, j) * f(u[8 * n + j] * s));
         t = f(t + products.reduce((sum, value) => f(sum + value)));
       });

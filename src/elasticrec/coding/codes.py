@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from elasticrec.coding.signs import BLOCK, SIGNS, step_table
-from elasticrec.coding.words import HALF, pair_sums
+from elasticrec.coding.words import HALF, LETTERS, pair_sums
 from elasticrec.data.errors import InputError
 from elasticrec.data.files import written_whole
 from elasticrec.data.interactions import fingerprint
@@ -19,17 +19,19 @@ class Codes:
     """What a model's bundles are made of, neighbours aside: V items, N blocks of 8 numbers."""
 
     planes: np.ndarray
-    """(N, 8, V) uint8: an item's byte of plane p of block n, two words or eight signs."""
+    """(N, 8, V) uint8: an item's byte of plane p of block n: two words, a letter or eight signs."""
     means: np.ndarray
     """(G, D) float16: the mean vector of each group, rotated."""
     person: np.ndarray
     """(D,) float16: the vector of a person about whom nothing is known, rotated."""
     scales: np.ndarray
-    """(N, 2) float32 ω and σ: by what each block's words (if any) and its signs are scaled."""
+    """(N, 3) float32 ω, ν, σ: by what each block's words, letters and signs are scaled."""
     steps: np.ndarray
     """(36,) float32: a(c, q) of c = 1 … 8 planes of signs and plane q = 0 … c - 1, times σ."""
     words: np.ndarray
     """(K, 32, D) int8: the first planes of blocks 0 … K - 1 name two of their list's words."""
+    letters: np.ndarray
+    """(256, 8) int8: what the next plane of every block names one of; (0, 8) where K = 0."""
     rotation: np.ndarray
     """(D, D) float32 orthogonal: a table's vector x becomes x @ rotation."""
     bounds: np.ndarray
@@ -113,18 +115,25 @@ class Codes:
             total += self.reading(int(n))[self.planes[n, 0, start:stop]]
         by_block = total.reshape(-1, self.n_blocks, BLOCK)
         table = step_table(self.steps)
-        signs = self.sign_planes(depths)
-        for n in np.flatnonzero(signs):
-            first = int(n < self.n_lists)
-            steps = table[signs[n] - 1] * self.scales[n, 1]
-            for q in range(int(signs[n])):
-                by_block[:, n] += SIGNS[self.planes[n, first + q, start:stop]] * steps[q]
+        wide = self.first_signs - len(self.letters) // LETTERS
+        for n in np.flatnonzero(np.asarray(depths) > wide):
+            first, planes = self.first_signs[n], self.planes[n, :, start:stop]
+            if len(self.letters):
+                by_block[:, n] += self.spelling(int(n))[planes[first - 1]]
+            c = int(depths[n]) - first
+            for q in range(c):
+                by_block[:, n] += SIGNS[planes[first + q]] * (table[c - 1, q] * self.scales[n, 2])
         return total
 
-    def sign_planes(self, depths: np.ndarray) -> np.ndarray:
-        """(…, N) how many planes of signs a row keeps of each block: all but those of words."""
-        wide = np.arange(self.n_blocks) < self.n_lists
-        return np.asarray(np.maximum(np.asarray(depths, dtype=np.int64) - wide, 0))
+    @property
+    def first_signs(self) -> np.ndarray:
+        """(N,) the first plane of signs of each block: words and letters come before."""
+        spelt = int(len(self.letters) > 0)
+        return np.asarray((np.arange(self.n_blocks) < self.n_lists) + spelt, dtype=np.int64)
+
+    def spelling(self, n: int) -> np.ndarray:
+        """(256, 8) float32: the numbers that a letter of block n stands for."""
+        return np.asarray(self.letters.astype(np.float32) * self.scales[n, 1])
 
     def reading(self, k: int) -> np.ndarray:
         """(256, D) float32: the numbers that a byte of words of list k stands for."""
@@ -148,8 +157,6 @@ class Codes:
         """The codes that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
             missing = sorted({field.name for field in fields(cls)} - set(stored.files))
-            if not missing and stored["words"].shape[1:] != (2 * HALF, stored["person"].size):
-                missing = ["words of this version"]
             if missing:
                 raise InputError(
                     f"{path} has no {', '.join(missing)}: another version of elasticrec made it; "
@@ -169,16 +176,20 @@ def decode_item(codes: Codes, item: int, depths: np.ndarray, with_gain: bool = T
         total = 0.0
         for n, depth in enumerate(int(depth) for depth in depths):
             worded = depth > 0 and n < codes.n_lists
+            spelled = depth > worded and len(codes.letters) > 0
             if worded:
                 high, low = divmod(int(codes.planes[n, 0, item]), HALF)
                 both = int(codes.words[n, low, k]) + int(codes.words[n, HALF + high, k])
                 total += float(codes.scales[n, 0]) * both
             if k // BLOCK != n:
                 continue
-            c = depth - worded
+            if spelled:
+                letter = codes.letters[int(codes.planes[n, int(worded), item]), k % BLOCK]
+                total += float(codes.scales[n, 1]) * int(letter)
+            c = depth - worded - spelled
             for q in range(c):
-                step = float(codes.steps[c * (c - 1) // 2 + q]) * float(codes.scales[n, 1])
-                byte = int(codes.planes[n, worded + q, item])
+                step = float(codes.steps[c * (c - 1) // 2 + q]) * float(codes.scales[n, 2])
+                byte = int(codes.planes[n, worded + spelled + q, item])
                 total += step if byte >> k % BLOCK & 1 else -step
         numbers.append(float(codes.means[group, k]) + total * gain)
     return numbers

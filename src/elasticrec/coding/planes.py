@@ -2,9 +2,9 @@
 
 All vectors are turned (by energy, then at random inside each block), and the mean of each item's
 group is taken off. What is left is written as words, where the catalogue is large enough to pay for
-them: the first plane of each of the first blocks names two. What they leave, or all of it, is
-divided by its block's spread and written as signs, the coarsest first. One plane of a block is one
-byte per item.
+them: the first plane of each of the first blocks names two. What they leave of each block is
+written as a letter. What that leaves, or all of it where there are no words, is divided by its
+block's spread and written as signs, the coarsest first. One plane of a block is one byte per item.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elasticrec.coding.codes import Codes, decode_item
 from elasticrec.coding.gains import Gain, gain_bytes, row_gains
 from elasticrec.coding.rotation import energy_rotation, rotation_inside_blocks
 from elasticrec.coding.signs import BLOCK, PLANES, SIGNS, fit_steps, sign_planes
-from elasticrec.coding.words import LIST, word_lists, worded
+from elasticrec.coding.words import LIST, spelt, word_lists, worded
 from elasticrec.data.errors import InputError
 
 __all__ = ["Codes", "decode_item", "encode"]
@@ -63,19 +63,15 @@ def encode(
         raise InputError(
             f"{K} lists of words, expected 0 to {table.n_blocks}, at most one per block"
         )
-    planes, scales, steps, words = _coded(rest, K, rng)
     codes = Codes(
-        planes=planes,
         means=means,
         person=(_unknown_person(table) @ rotation).astype(np.float16),
-        scales=scales,
-        steps=steps,
-        words=words,
         rotation=rotation,
         bounds=bounds,
         rows=_distinct(rows, table.n_blocks),
         gains=np.zeros((0, len(rest)), dtype=np.uint8),
         gain_values=np.ones(256, dtype=np.float32),
+        **_coded(rest, K, rng),
     )
     codes = _with_gains(codes, rest, gain)
     log.info(
@@ -139,36 +135,42 @@ def _spreads(blocks: np.ndarray) -> np.ndarray:
     return np.sqrt(total / (len(blocks) * BLOCK)).astype(np.float32)
 
 
-def _coded(
-    rest: np.ndarray, n_lists: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Planes (N, 8, V), scales (N, 2), the 36 steps and words (K, 32, D) of vectors (V, D)."""
+def _coded(rest: np.ndarray, n_lists: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Planes (N, 8, V), scales (N, 3), the 36 steps, words and letters of vectors (V, D)."""
     V, D = rest.shape
     planes = np.zeros((D // BLOCK, PLANES, V), dtype=np.uint8)
-    scales = np.zeros((D // BLOCK, 2), dtype=np.float32)
-    words = np.empty((0, LIST, D), dtype=np.int8)
+    scales = np.zeros((D // BLOCK, 3), dtype=np.float32)
+    first = np.zeros(D // BLOCK, dtype=np.int64)  # plane of signs
+    words, letters = np.empty((0, LIST, D), dtype=np.int8), np.empty((0, BLOCK), dtype=np.int8)
     if n_lists:
         rest = rest.copy()
-        found = worded(rest, n_lists, rng)
-        planes[:n_lists, 0], scales[:n_lists, 0], words = found.bytes, found.scales, found.words
+        worded_ = worded(rest, n_lists, rng)
+        planes[:n_lists, 0], scales[:n_lists, 0] = worded_.bytes, worded_.scales
+        spelt_ = spelt(rest, _spreads(rest.reshape(V, -1, BLOCK)), rng)
+        first[:n_lists] = 1
+        planes[np.arange(len(first)), first], scales[:, 1] = spelt_.bytes, spelt_.scales
+        words, letters, first = worded_.words, spelt_.letters, first + 1
     blocks = rest.reshape(V, -1, BLOCK)
-    scales[:, 1] = _spreads(blocks)
-    return planes, scales, _sign(blocks, scales[:, 1], planes, n_lists), words
+    scales[:, 2] = _spreads(blocks)
+    steps = _sign(blocks, scales[:, 2], planes, first)
+    return {"planes": planes, "scales": scales, "steps": steps, "words": words, "letters": letters}
 
 
-def _sign(blocks: np.ndarray, spreads: np.ndarray, planes: np.ndarray, n_lists: int) -> np.ndarray:
+def _sign(
+    blocks: np.ndarray, spreads: np.ndarray, planes: np.ndarray, first: np.ndarray
+) -> np.ndarray:
     """The steps that fit signs of numbers (V, N, 8); their planes (N, 8, V) are written.
 
-    The first K blocks have words in their first plane, so that their last sign has no place.
+    Args:
+        first: (N,) the first plane of signs of each block; the last signs may have no place.
     """
     moments, products = np.zeros((PLANES, PLANES)), np.zeros(PLANES)
     scale = np.where(spreads > 0, spreads, 1)[:, None]
     for start in range(0, len(blocks), _ITEMS_AT_ONCE):
         part = blocks[start : start + _ITEMS_AT_ONCE]
         columns = sign_planes(part / scale)  # (8, n, N)
-        here, by_block = np.s_[start : start + len(part)], columns.transpose(2, 0, 1)
-        planes[:n_lists, 1:, here] = by_block[:n_lists, :-1]
-        planes[n_lists:, :, here] = by_block[n_lists:]
+        for n, p in enumerate(first.tolist()):
+            planes[n, p:, start : start + len(part)] = columns[: PLANES - p, :, n]
         signs = (SIGNS[columns] * spreads[:, None]).reshape(PLANES, -1)  # ±σ: large errors count
         moments += signs @ signs.T
         products += signs @ part.reshape(-1)

@@ -2,8 +2,10 @@
 
 The first planes of the first blocks look beyond their blocks: each is a byte that names two words,
 one of 16 and one of 16 others, for what the bytes before it left over of the whole vector. Items
-lie in clusters, so whole words say more in a few bytes than any eight numbers do. The words are
-what k-means and then least squares find, in whole numbers from -127 to 127.
+lie in clusters, so whole words say more in a few bytes than any eight numbers do. What all words
+leave over of a block is then written by a letter, the nearest of 256 vectors of eight numbers that
+serve all blocks. Words are what k-means and then least squares find, letters what k-means finds, in
+whole numbers from -127 to 127.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ HALF = 16
 """Words that half a byte names one of."""
 LIST = 2 * HALF
 """Words of a list: one byte names two."""
+LETTERS = 256
+"""Letters: one byte names one."""
 POINTS = 1 << 14
 """Items that a list is fitted to; more change little."""
-ROUNDS, JOINT_ROUNDS = 8, 8
-"""Rounds of k-means for each half, and of fitting both together."""
+ROUNDS, JOINT_ROUNDS = 20, 8
+"""Rounds of k-means, and of fitting both halves of a list together."""
 _ITEMS_AT_ONCE = 1 << 13
 _LARGEST = 127
 _RIDGE = 1e-3
@@ -73,6 +77,46 @@ def worded(vectors: np.ndarray, n_lists: int, rng: np.random.Generator) -> Worde
     return Worded(words, scales, bytes_)
 
 
+@dataclass(frozen=True, eq=False)
+class Spelt:
+    """Blocks of items as letters."""
+
+    letters: np.ndarray
+    """(256, 8) int8."""
+    scales: np.ndarray
+    """(N,) float32: by what a block's letters are multiplied."""
+    bytes: np.ndarray
+    """(N, V) uint8."""
+
+
+def spelt(vectors: np.ndarray, spreads: np.ndarray, rng: np.random.Generator) -> Spelt:
+    """Blocks as letters; what these leave over stays in `vectors`.
+
+    Args:
+        vectors: (V, D) float32 about their means.
+        spreads: (N,) root mean squares of the blocks' numbers.
+        rng: draws the blocks that letters are fitted to.
+    """
+    blocks = vectors.reshape(len(vectors), -1, BLOCK)  # (V, N, 8), the same memory
+    V, N = blocks.shape[:2]
+    scale = np.where(spreads > 0, spreads, 1).astype(np.float32)
+    drawn = rng.permutation(V * N)[:POINTS]
+    points = blocks[drawn // N, drawn % N] / scale[drawn % N, None]
+    centres = _centres(points, LETTERS, rng)
+    step = np.abs(centres).max(initial=0) / _LARGEST or 1.0
+    letters = np.rint(centres / step).astype(np.int8)
+    scales = (np.where(spreads > 0, spreads, 0) * step).astype(np.float32)  # nothing stays so
+    bytes_ = np.empty((N, V), dtype=np.uint8)
+    for n in range(N):
+        read = letters.astype(np.float32) * scales[n]
+        for start in range(0, V, _ITEMS_AT_ONCE):
+            part = blocks[start : start + _ITEMS_AT_ONCE, n]
+            near = nearest(part, read)
+            bytes_[n, start : start + len(part)] = near
+            part -= read[near]
+    return Spelt(letters, scales, bytes_)
+
+
 def pair_sums(words: np.ndarray) -> np.ndarray:
     """(256, D) float32: the sum of two words of a list (32, D) that each byte names."""
     words = words.astype(np.float32)
@@ -87,8 +131,8 @@ def nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 def _fitted(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """(32, D) words whose sums of two come near to points (n, D)."""
-    first = _centres(points, rng)
-    second = _centres(points - first[nearest(points, first)], rng)
+    first = _centres(points, HALF, rng)
+    second = _centres(points - first[nearest(points, first)], HALF, rng)
     words = np.concatenate([first, second])
     for _ in range(JOINT_ROUNDS):
         near = nearest(points, pair_sums(words))
@@ -100,16 +144,16 @@ def _fitted(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return words
 
 
-def _centres(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(16, D) centres that k-means finds among points (n, D), from points drawn at random.
+def _centres(points: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, d) centres that k-means finds among points (m, d), from points drawn at random.
 
     A centre that no point is next to moves to a point drawn anew.
     """
-    centres = points[rng.permutation(len(points))[np.arange(HALF) % len(points)]]
+    centres = points[rng.permutation(len(points))[np.arange(n) % len(points)]]
     for _ in range(ROUNDS):
-        named = np.zeros((HALF, len(points)), dtype=np.float32)
-        named[nearest(points, centres), np.arange(len(points))] = 1
-        counts = named.sum(axis=1, keepdims=True)
-        spare = points[rng.integers(len(points), size=HALF)]
-        centres = np.where(counts > 0, (named @ points) / np.maximum(counts, 1), spare)
+        near = nearest(points, centres)
+        counts = np.bincount(near, minlength=n)[:, None]
+        sums = np.stack([np.bincount(near, column, minlength=n) for column in points.T], axis=1)
+        spare = points[rng.integers(len(points), size=n)]
+        centres = np.where(counts > 0, sums / np.maximum(counts, 1), spare).astype(np.float32)
     return centres

@@ -33,6 +33,7 @@ class Decoder:
         if codes.n_lists:
             readings = np.concatenate([codes.reading(k) for k in range(codes.n_lists)])
             self._words = torch.from_numpy(readings).to(device)  # (K·256, D)
+        self._letters = _tensor(codes.letters.astype(np.float32), device)  # (256, 8), or none
         self._device = device
         self._kept: OrderedDict[tuple[int, bytes], Tensor] = OrderedDict()
         self._lock = threading.Lock()
@@ -66,17 +67,25 @@ class Decoder:
         if len(lists):
             kept += self._summed(self._planes[lists, 0, lo:hi], self._words, lists)
         by_block = kept.view(hi - lo, -1, SIGNS.shape[1])  # (n, N, 8)
-        signs = self._codes.sign_planes(depths)
-        first = (np.arange(len(signs)) < self._codes.n_lists).astype(np.int64)
-        kinds = np.unique(np.stack([signs, first], axis=1)[signs > 0], axis=0)
-        for count, start in kinds.tolist():
-            blocks = np.flatnonzero((signs == count) & (first == start))
-            planes = self._planes[blocks, start : start + count, lo:hi]  # (b, count, n)
-            table = self._signs[count - 1, :count].reshape(-1, SIGNS.shape[1])
-            sums = self._summed(planes.transpose(0, 1).reshape(count, -1), table, np.arange(count))
-            sums = sums.view(len(blocks), hi - lo, -1).transpose(0, 1)
-            by_block[:, blocks] += sums * self._scales[blocks, 1, None]
+        first = self._codes.first_signs
+        spelt = np.flatnonzero(depths >= first) if len(self._letters) else first[:0]
+        if len(spelt):
+            at = first[spelt] - 1
+            by_block[:, spelt] += self._by_block(self._planes[spelt, at, lo:hi][:, None], 1, spelt)
+        counts = np.maximum(depths.astype(np.int64) - first, 0)
+        for count, start in np.unique(np.stack([counts, first], 1)[counts > 0], axis=0).tolist():
+            blocks = np.flatnonzero((counts == count) & (first == start))
+            planes = self._planes[blocks, start : start + count, lo:hi]
+            by_block[:, blocks] += self._by_block(planes, 2, blocks)
         return vectors + kept * self._gain(depths, lo, hi)[:, None]
+
+    def _by_block(self, planes: Tensor, kind: int, blocks: np.ndarray) -> Tensor:
+        """(n, b, 8) what planes (b, c, n) of some blocks say: letters (1) or signs (2)."""
+        b, c, n = planes.shape
+        table = self._letters if kind == 1 else self._signs[c - 1, :c].reshape(-1, SIGNS.shape[1])
+        sums = self._summed(planes.transpose(0, 1).reshape(c, b * n), table, np.arange(c))
+        scales: Tensor = self._scales[blocks, kind, None]
+        return sums.view(b, n, -1).transpose(0, 1) * scales
 
     def _summed(self, planes: Tensor, table: Tensor, tables: np.ndarray) -> Tensor:
         """(n, d) sums of what bytes (c, n) say, by the tables of 256 rows that are numbered."""

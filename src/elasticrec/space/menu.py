@@ -58,8 +58,8 @@ def filled_depths(energy: np.ndarray, totals: Sequence[int], *, n_lists: int = 0
     """(n, N) uint8 depths that spend so many planes in all; each row contains the smaller ones.
 
     Planes go one by one to the block whose next plane lowers the mean square error of a score most:
-    reverse water-filling in whole planes. Words come first, list by list: each says what those
-    before it left over, and signs what all of them left over.
+    reverse water-filling in whole planes. Words come first, list by list, then a letter of each
+    block by energy: each says what those before it left over, and signs what all of them left over.
 
     Args:
         energy: (N,) mean square of what each block adds to a score.
@@ -73,7 +73,9 @@ def filled_depths(energy: np.ndarray, totals: Sequence[int], *, n_lists: int = 0
     if min(totals) < 0 or max(totals) > most:
         raise InputError(f"{min(totals)} to {max(totals)} planes, expected 0 to {most}")
     gains = energy[:, None] * -np.diff(LEFT_OVER)  # (N, 8), falling along each row
-    gains[:n_lists, -1] = -1  # a plane of words takes the place of the last signs
-    order = np.argsort(-gains.ravel(), kind="stable") // DEEPEST  # blocks, plane by plane
-    order = np.concatenate([np.arange(n_lists), order[: most - n_lists]])
+    first = (np.arange(len(energy)) < n_lists) + int(n_lists > 0)  # plane of signs
+    gains[np.arange(DEEPEST) >= DEEPEST - first[:, None]] = -1  # no place is left for these
+    order = np.argsort(-gains.ravel(), kind="stable")[: most - first.sum()] // DEEPEST
+    if n_lists:
+        order = np.concatenate([np.arange(n_lists), np.argsort(-energy, kind="stable"), order])
     return np.array([np.bincount(order[:n], minlength=len(energy)) for n in totals], np.uint8)
