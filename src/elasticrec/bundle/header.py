@@ -28,7 +28,7 @@ from elasticrec.space.file_bytes import (
 )
 
 MAGIC = b"\x89ELASTIC"
-VERSION = 3
+VERSION = 2
 LONGEST = 2**40
 """No bundle has more bytes."""
 LARGEST_FLOAT = 1e6
