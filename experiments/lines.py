@@ -109,8 +109,12 @@ def append_to(folder: Path, experiment: str, fields: Mapping[str, Any]) -> dict[
     return line
 
 
-def read_from(folder: Path, experiment: str) -> list[dict[str, Any]]:
-    """The newest line of each measurement in `<folder>/<experiment>.jsonl`; [] without a file."""
+def read_from(folder: Path, experiment: str, *, key: tuple[str, ...] = KEY) -> list[dict[str, Any]]:
+    """The newest line of each measurement in `<folder>/<experiment>.jsonl`; [] without a file.
+
+    Args:
+        key: the fields in which two measurements differ.
+    """
     path = folder / f"{experiment}.jsonl"
     if not path.exists():
         return []
@@ -119,11 +123,11 @@ def read_from(folder: Path, experiment: str) -> list[dict[str, Any]]:
     for number, text in enumerate(whole, start=1):
         try:
             line = json.loads(text)
-            key = tuple(line.get(name) for name in KEY)
+            which = tuple(line.get(name) for name in key)
         except (ValueError, AttributeError) as error:
             raise ValueError(f"{path.name}, line {number}: expected a JSON object") from error
-        newest.pop(key, None)
-        newest[key] = line
+        newest.pop(which, None)
+        newest[which] = line
     return list(newest.values())
 
 
