@@ -70,7 +70,7 @@ class Measurements:
 
     results: Path
     cells: dict[tuple[str, Row, float], list[dict[str, Any]]] = field(default_factory=dict)
-    tests: dict[tuple[str, str, str, float], dict[str, Any]] = field(default_factory=dict)
+    tests: dict[tuple[str, str, str, float, str], dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         found = [x for x in lines.read_from(self.results, "table2") if x.get("part") == "test"]
@@ -83,7 +83,7 @@ class Measurements:
         tests = lines.read_from(self.results, "table2-tests")
         for test in sorted(tests, key=lambda test: int(test["config"]["seeds"])):  # most seeds last
             hashes = test["config"]["ours"], test["config"]["rival"]
-            self.tests[test["dataset"], *hashes, float(test["nominal_mb"])] = test
+            self.tests[test["dataset"], *hashes, float(test["nominal_mb"]), test["metric"]] = test
 
     @property
     def datasets(self) -> list[str]:
@@ -125,10 +125,10 @@ class Measurements:
             if mine is None or not rivals:
                 continue
             best = max(rivals, key=rivals.__getitem__)
-            out.append(Lead(mb, best, mine, rivals[best], self._p(dataset, best, mb)))
+            out.append(Lead(mb, best, mine, rivals[best], self._p(dataset, best, mb, metric)))
         return out
 
-    def _p(self, dataset: str, rival: Row, mb: float) -> float | None:
+    def _p(self, dataset: str, rival: Row, mb: float, metric: str) -> float | None:
         ours = self.ours(dataset)
         if ours is None:
             return None
@@ -136,7 +136,7 @@ class Measurements:
         if not mine or not theirs:
             return None
         hashes = mine[0]["config_hash"], theirs[0]["config_hash"]
-        test = self.tests.get((dataset, *hashes, float(mb)))
+        test = self.tests.get((dataset, *hashes, float(mb), metric))
         return None if test is None else float(test["metrics"]["p"])
 
     def seconds(self, dataset: str, row: Row) -> tuple[float, float, float] | None:

@@ -1,12 +1,14 @@
 """Is ours better than a rival for the same people? Values per user, and paired t-tests on them.
 
 Values are kept beside the results, in a folder that is not committed; the tests are lines of their
-own, so that the committed lines suffice to draw. A user's value is the mean over seeds.
+own, one for each column of Table 2, so that the committed lines suffice to draw. A user's value is
+the mean over seeds.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +16,20 @@ import numpy as np
 
 from elasticrec.evaluation.significance import paired_t_test
 from experiments import lines
+from experiments.paper import METRICS
 from experiments.tasks import NEIGHBOURS_ALONE
 
-METRIC = "recall@50"
+FIRST = METRICS[0]
+"""The metric that a test is of where its settings name none."""
 EXPERIMENT = "table2-tests"
 
 
-def keep(folder: Path, line: dict[str, Any], values: np.ndarray) -> None:
-    """Write the values per user of one line."""
+def keep(folder: Path, line: dict[str, Any], values: Mapping[str, np.ndarray]) -> None:
+    """Write the values per user of one line, those of the table's metrics."""
     path = _path(folder, line)
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, values=values.astype(np.float32))
+    shown = {name: values[name].astype(np.float32) for name in METRICS if name in values}
+    np.savez_compressed(path, **shown)  # type: ignore[arg-type]
 
 
 def is_kept(folder: Path, line: dict[str, Any]) -> bool:
@@ -38,7 +43,7 @@ def _path(folder: Path, line: dict[str, Any]) -> Path:
 
 
 def compare_all(folder: Path, results: Path, n_seeds: int, ours: str = "ours") -> int:
-    """How many tests were made: ours against each rival, at each size, over the seeds both have.
+    """How many tests were made: ours against each rival, in each column, over the seeds both have.
 
     Neighbours alone are the same for every seed, so they have them all.
 
@@ -65,28 +70,34 @@ def compare_all(folder: Path, results: Path, n_seeds: int, ours: str = "ours") -
             if method not in NEIGHBOURS_ALONE:
                 shared = our_lines.keys() & found.keys()
                 one, other = ([each[s] for s in sorted(shared)] for each in (our_lines, found))
-            config = {"ours": our_hash, "rival": rival_hash, "person": person, "seeds": len(one)}
             if not one:
                 continue
-            test = paired_t_test(_mean(folder, one), _mean(folder, other))
-            metrics = {"difference": test.difference, "t": test.t, "p": test.p, "users": test.n}
-            if done.get((dataset, mb, method, lines.config_hash(config))) == metrics:
-                continue
+            config = {"ours": our_hash, "rival": rival_hash, "person": person, "seeds": len(one)}
             about = {name: other[0][name] for name in ("split", "budget_mb", "nominal_mb")}
-            lines.append_to(
-                results,
-                EXPERIMENT,
-                {
-                    **about, "dataset": dataset, "method": method, "person": person, "seed": 0,
-                    "metrics": metrics, "seconds": 0.0, "config": config, "metric": METRIC,
-                },
-            )  # fmt: skip
-            count += 1
+            for metric, metrics in _tests(folder, one, other):
+                of = config if metric == FIRST else config | {"metric": metric}
+                if done.get((dataset, mb, method, lines.config_hash(of))) == metrics:
+                    continue
+                lines.append_to(
+                    results,
+                    EXPERIMENT,
+                    {
+                        **about, "dataset": dataset, "method": method, "person": person, "seed": 0,
+                        "metrics": metrics, "seconds": 0.0, "config": of, "metric": metric,
+                    },
+                )  # fmt: skip
+                count += 1
     return count
 
 
-def _mean(folder: Path, found: list[dict[str, Any]]) -> np.ndarray:
-    """(n,) each user's mean over seeds."""
-    loaded = [np.load(_path(folder, line))["values"].astype(np.float64) for line in found]
-    mean: np.ndarray = np.mean(loaded, axis=0)
-    return mean
+def _tests(
+    folder: Path, one: list[dict[str, Any]], other: list[dict[str, Any]]
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Every metric that the lines of both have values of, and what its test found."""
+    mine, theirs = ([np.load(_path(folder, line)) for line in each] for each in (one, other))
+    for metric in METRICS:
+        if all(metric in values for values in (*mine, *theirs)):
+            a, b = (np.mean([x[metric].astype(np.float64) for x in each], axis=0)
+                    for each in (mine, theirs))  # fmt: skip
+            test = paired_t_test(a, b)
+            yield metric, {"difference": test.difference, "t": test.t, "p": test.p, "users": test.n}

@@ -192,7 +192,7 @@ def work(task: Task) -> str:
     for found in methods.measured(task):
         line = recorded(task.results, task.experiment, _line(task, found))
         if task.part == "test" and task.kept is not None and found.found.per_user is not None:
-            paired.keep(task.kept / "users", line, found.found.per_user[paired.METRIC])
+            paired.keep(task.kept / "users", line, found.found.per_user)
         value = found.found.metrics["recall@50"]
         said.append(f"{found.nominal_mb:g} MB {value:.4f}")
     _free_memory()

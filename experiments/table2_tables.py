@@ -30,14 +30,14 @@ def table(found: Measurements, dataset: str, metrics: Iterable[str]) -> str:
     return "\n".join(rows)
 
 
-def leads_table(found: Measurements, dataset: str) -> str:
+def leads_table(found: Measurements, dataset: str, metric: str = "recall@50") -> str:
     """Ours against the best dense rival and the best of neighbours alone, at each size."""
     rows = [
-        "| MB | ours | best rival | its Recall@50 | ours is | p |",
+        f"| MB | ours | best rival | its {word_of(metric)} | ours is | p |",
         "|---|---|---|---|---|---|",
     ]
     for dense in (True, False):
-        for lead in found.leads(dataset, dense=dense):
+        for lead in found.leads(dataset, dense=dense, metric=metric):
             p = "–" if lead.p is None else f"{lead.p:.1g}"
             kind = "dense" if dense else "neighbours alone"
             rows.append(

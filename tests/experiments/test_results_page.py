@@ -50,8 +50,9 @@ def test_leads_and_losses_are_told_with_numbers(results):
     lost = claims.lost(found).splitlines()
     assert lost[0] == "- amazon-book, recall@50, 10 MB: ours 0.1200, itemcf 0.1500"
     assert len(lost) == 4  # once for each metric
-    dense, alone, times = claims.ours()
+    dense, everywhere, alone, times = claims.ours()
     assert dense.verdict == "not measured yet"  # ahead, but no test was made
+    assert everywhere.verdict == "held (8 of 8)"  # two sizes, four metrics
     assert alone.verdict == "did not hold"
     assert times.verdict == "held (1 of 1)"
     page = results_page.render()

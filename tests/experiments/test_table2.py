@@ -105,7 +105,7 @@ def test_leads_are_over_the_best_rival_and_have_a_p_value(tmp_path):
         for method, mb, value in (("ours", 5, 0.3), ("pmf", 5, 0.2), ("lightrec", 5, 0.25)):
             line = _append(tmp_path, method, mb, seed, value)
             noise = rng.normal(0, 0.1, 500)
-            paired.keep(users, line, base + value + noise)
+            paired.keep(users, line, {"recall@50": base + value + noise})
     assert paired.compare_all(users, tmp_path, 2) == 2
     assert paired.compare_all(users, tmp_path, 2) == 0  # they are there
     (lead,) = Measurements(tmp_path).leads("gowalla", dense=True)
@@ -115,13 +115,30 @@ def test_leads_are_over_the_best_rival_and_have_a_p_value(tmp_path):
     assert Measurements(tmp_path).leads("gowalla", dense=False) == []
 
 
+def test_every_column_has_a_test_of_its_own(tmp_path):
+    users = tmp_path / "users"
+    for method, more in (("ours", 0.1), ("pmf", 0.0)):
+        line = _append(tmp_path, method, 5, 0, 0.3 + more)
+        recall, ndcg = np.array([0.2, 0.3, 0.4]), np.array([0.5, 0.1, 0.3])
+        values = {"recall@50": recall + more * np.array([1, 2, 3]), "ndcg@100": ndcg - more}
+        paired.keep(users, line, values | {"recall@20": recall})
+    assert paired.compare_all(users, tmp_path, 3) == 2
+    assert paired.compare_all(users, tmp_path, 3) == 0
+    found = {x["metric"]: x["metrics"] for x in lines.read_from(tmp_path, "table2-tests")}
+    assert {name: each["difference"] for name, each in found.items()} == {
+        "recall@50": pytest.approx(0.2), "ndcg@100": pytest.approx(-0.1)
+    }  # fmt: skip
+    (lead,) = Measurements(tmp_path).leads("gowalla", dense=True)
+    assert lead.p == found["recall@50"]["p"] != found["ndcg@100"]["p"]
+
+
 def test_users_are_averaged_over_seeds_before_the_test(tmp_path):
     users = tmp_path / "users"
     values = {"ours": ([0.0, 1.0, 0.5], [1.0, 0.0, 0.5]), "pmf": ([0.5, 0.5, 0.0], [0.5, 0.5, 0.0])}
     for method, by_seed in values.items():
         for seed, each in enumerate(by_seed):
             line = _append(tmp_path, method, 5, seed, float(np.mean(each)))
-            paired.keep(users, line, np.array(each))
+            paired.keep(users, line, {"recall@50": np.array(each)})
     paired.compare_all(users, tmp_path, 2)
     (test,) = lines.read_from(tmp_path, "table2-tests")
     assert test["metrics"]["difference"] == pytest.approx(1 / 6)
@@ -230,7 +247,8 @@ def test_users_are_compared_by_a_command_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(table2, "KEPT", tmp_path)
     for method, value in (("ours", 0.3), ("pmf", 0.2)):
         line = _append(tmp_path, method, 5, 0, value)
-        paired.keep(tmp_path / "users", line, np.array([value, value + 0.1, value]))
+        values = np.array([value, value + 0.1, value])
+        paired.keep(tmp_path / "users", line, {"recall@50": values})
     for seeds, made in ((0, 0), (1, 1), (3, 0)):
         done = CliRunner().invoke(table2.app, ["compare", "--seeds", str(seeds)])
         assert done.output == f"{made} comparisons of up to {seeds} seeds\n"
@@ -243,7 +261,8 @@ def test_one_seed_is_all_of_a_method_that_draws_nothing(session, tmp_path, monke
     users = tmp_path / "users"
     for method, seeds in (("ours", 2), ("itemcf", 1), ("pmf", 1)):
         for seed in range(seeds):
-            paired.keep(users, _append(tmp_path, method, 5, seed, 0.3), np.array([0.1, 0.4, 0.2]))
+            values = {"recall@50": np.array([0.1, 0.4, 0.2])}
+            paired.keep(users, _append(tmp_path, method, 5, seed, 0.3), values)
     assert paired.compare_all(users, tmp_path, 2) == 2
     found = {x["method"]: x["config"]["seeds"] for x in lines.read_from(tmp_path, "table2-tests")}
     assert found == {"itemcf": 2, "pmf": 1}  # what both have
@@ -258,7 +277,7 @@ def test_a_comparison_is_made_again_once_both_have_more_seeds(tmp_path):
     for seed in (1, 0):
         for method, by_seed in values.items():
             line = _append(tmp_path, method, 5, seed, float(np.mean(by_seed[seed])))
-            paired.keep(users, line, np.array(by_seed[seed]))
+            paired.keep(users, line, {"recall@50": np.array(by_seed[seed])})
         assert paired.compare_all(users, tmp_path, 3) == 1
     assert paired.compare_all(users, tmp_path, 3) == 0
     one, both = (x["metrics"]["p"] for x in lines.read_from(tmp_path, "table2-tests"))
@@ -268,7 +287,8 @@ def test_a_comparison_is_made_again_once_both_have_more_seeds(tmp_path):
         path.write_text("\n".join(path.read_text().splitlines()[::order]) + "\n")
         (lead,) = Measurements(tmp_path).leads("gowalla", dense=True)
         assert lead.p == both
-    paired.keep(users, _append(tmp_path, "ours", 5, 0, 0.4), np.array([0.4, 0.5, 0.4, 0.4]))
+    values = {"recall@50": np.array([0.4, 0.5, 0.4, 0.4])}
+    paired.keep(users, _append(tmp_path, "ours", 5, 0, 0.4), values)
     assert paired.compare_all(users, tmp_path, 3) == 1  # measured anew
 
 
