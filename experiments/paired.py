@@ -94,10 +94,15 @@ def _tests(
     folder: Path, one: list[dict[str, Any]], other: list[dict[str, Any]]
 ) -> Iterator[tuple[str, dict[str, float]]]:
     """Every metric that the lines of both have values of, and what its test found."""
-    mine, theirs = ([np.load(_path(folder, line)) for line in each] for each in (one, other))
+    mine, theirs = ([_values(folder, line) for line in each] for each in (one, other))
     for metric in METRICS:
         if all(metric in values for values in (*mine, *theirs)):
-            a, b = (np.mean([x[metric].astype(np.float64) for x in each], axis=0)
-                    for each in (mine, theirs))  # fmt: skip
+            a, b = (np.mean([values[metric] for values in each], axis=0) for each in (mine, theirs))
             test = paired_t_test(a, b)
             yield metric, {"difference": test.difference, "t": test.t, "p": test.p, "users": test.n}
+
+
+def _values(folder: Path, line: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The values per user of one line, by metric."""
+    with np.load(_path(folder, line)) as stored:
+        return {name: stored[name].astype(np.float64) for name in stored.files}
