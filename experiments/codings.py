@@ -6,7 +6,8 @@
     python -m experiments.codings draw
 
 The first command is run in a checkout of each commit; lines hold the commit that they are of, and
-those of all checkouts stand in one file. A coding that is not in the tree is in the history.
+those of all checkouts stand in one file. Trainings on one CPU are equal bit by bit, so one may be
+copied from checkout to checkout. A coding that is not in the tree is in the history.
 """
 
 from __future__ import annotations
@@ -23,11 +24,6 @@ from experiments.paper import METRICS
 EXPERIMENT = "table2-words"
 PERSON = "vector+history"
 app = make_app(__doc__)
-
-
-@app.callback()
-def _commands() -> None:
-    """Keep the name of the one command."""
 
 
 @app.command()

@@ -12,7 +12,9 @@ from elasticrec.data.errors import InputError
 
 def make_app(about: str | None) -> typer.Typer:
     """The commands of one experiment, described by its module; bad input ends in one line."""
-    return typer.Typer(cls=PlainErrors, add_completion=False, help=about, no_args_is_help=True)
+    app = typer.Typer(cls=PlainErrors, add_completion=False, help=about, no_args_is_help=True)
+    app.callback(help=about)(lambda: None)  # so that a command that is alone keeps its name
+    return app
 
 
 def datasets_in(folder: Path, names: str) -> list[str]:

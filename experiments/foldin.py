@@ -33,11 +33,6 @@ SHARE = 0.1
 app = make_app(__doc__)
 
 
-@app.callback()
-def root() -> None:
-    """Keep `run` a command of its own name."""
-
-
 @app.command()
 def run(
     config: Annotated[Path | None, typer.Option(help="TOML file with [[trial]]s.")] = None,

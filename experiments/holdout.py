@@ -47,11 +47,6 @@ SHORTEST_RUN = 4
 app = make_app(__doc__)
 
 
-@app.callback()
-def _commands() -> None:
-    """Keep the name of the one command."""
-
-
 @app.command()
 def make(
     raw: Annotated[Path, typer.Argument(help="The published train lines, gzip.")],

@@ -84,11 +84,6 @@ def _joined(folder: Path, stem: str) -> np.ndarray | None:
     return np.asarray(np.concatenate([np.load(path) for path in parts]), dtype=np.float32)
 
 
-@app.callback()
-def kept_tables() -> None:
-    """Trained tables in half precision and small files."""
-
-
 @app.command()
 def assemble(
     kept: Annotated[Path, typer.Option(help="Folder of kept tables.")],

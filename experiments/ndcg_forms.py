@@ -27,11 +27,6 @@ LENGTHS = (50, 100)
 app = make_app(__doc__)
 
 
-@app.callback()
-def ndcg_forms() -> None:
-    """The two other forms of NDCG."""
-
-
 def dcg_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
     """Discounted gain of the first k, 1 / log2(place + 1) per hit; no share of anything."""
     wanted = set(relevant)

@@ -45,11 +45,6 @@ Cells = dict[str, dict[str, float]]
 """A row's values by size and metric."""
 
 
-@app.callback()
-def paper() -> None:
-    """What the paper prints."""
-
-
 @app.command()
 def read(source: Annotated[Path, typer.Argument(help="The paper's .tex file.")]) -> None:
     """Write the printed table as JSON."""

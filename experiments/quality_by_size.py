@@ -34,11 +34,6 @@ LEFT_OUT = ("truncation", "faiss-sq8", "faiss-sq4", "uniform")
 app = make_app(__doc__)
 
 
-@app.callback()
-def quality_by_size() -> None:
-    """The picture of quality against file size."""
-
-
 @app.command()
 def draw() -> None:
     """Write docs/figures/quality-by-size.svg."""

@@ -34,11 +34,6 @@ Values = dict[int, dict[str, float]]
 """Metrics of each seed."""
 
 
-@app.callback()
-def _commands() -> None:
-    """Keep the name of the one command."""
-
-
 @app.command()
 def draw() -> None:
     """Print what choosing by another metric than Recall@50 brought."""

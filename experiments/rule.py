@@ -32,11 +32,6 @@ from experiments.search import METRICS, NOMINAL
 app = make_app(__doc__)
 
 
-@app.callback()
-def rule() -> None:
-    """The paper's setting, as printed."""
-
-
 @app.command()
 def run(
     split: Annotated[Path, typer.Option(help="A prepared split.")],

@@ -79,9 +79,8 @@ CODINGS = """One table (one seed, two CPU cores), searched and packed by commits
 other ways: 1, 2, 5, 10 and 25 MB in each cell, and what later commits have more. The first is the
 coding of Table 2 and of the tree; dae307a names two words as long as the whole vector in the first
 planes, 852e244 also a letter for what they leave of each block. At 25 MB all planes are kept and
-the codes say the same: what differs there is what was chosen on validation (weights of votes,
-source of neighbours), by up to 2 % of NDCG. So one seed shows no more than that 1 MB is worth
-another look.
+the codes say the same, so that column shows by how much other choices on validation (weights of
+votes, source of neighbours) move a file; less than that is no difference between codings.
 """
 
 LEADS = """Ours against the best rivals:
@@ -239,7 +238,8 @@ def first_question() -> list[str]:
     found, parts = Measurements(lines.RESULTS), [RQ1.format(trials=tuned)]
     parts += [measured_at([x for x in lines.read("table2") if not row_of(x).by], OURS)]
     parts += [folded("what ours chooses by, rehearsed on train alone", rehearsal.table())]
-    parts += [folded("the same table coded in other ways", f"{CODINGS}\n{codings.table()}")]
+    if lines.read(codings.EXPERIMENT):
+        parts += [folded("the same table coded in other ways", f"{CODINGS}\n{codings.table()}")]
     for dataset in found.datasets:
         parts += [f"### {quality_by_size.TITLES.get(dataset, dataset)}\n"]
         parts += [shown(table2_tables.table(found, dataset, ["recall@50"]))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from experiments import ablation, grid, methods, table2
+from experiments import ablation, codings, grid, methods, table2
 from experiments.tasks import OURS
 
 
@@ -33,6 +33,16 @@ def test_wrong_names_are_refused(app, arguments, expected, tmp_path):
     assert answer.exit_code == 2
     assert expected in answer.stderr
     assert len(answer.stderr.splitlines()) == 1
+
+
+def test_a_command_that_is_alone_keeps_its_name_and_the_module_tells_what_it_is_for():
+    told = CliRunner().invoke(codings.app, ["--help"])
+    assert told.exit_code == 0
+    assert "Ways to code items beside each other" in told.stdout
+    assert "draw" in told.stdout
+    shown = CliRunner().invoke(codings.app, ["draw"])
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("| commit | data set |")
 
 
 def test_rivals_are_all_methods_but_ours():
