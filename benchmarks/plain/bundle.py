@@ -12,7 +12,7 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
     """A bundle that fills a budget with random bytes, and a person's vector for it.
 
     With `columns` it keeps codes alone, else 8 neighbours too, or as many as fit of 4, 2 and 1.
-    Groups differ a little. Each block has a list of words of its own.
+    Groups differ a little. There are as many lists of words as a catalogue of so many items has.
     """
     from elasticrec.bundle.material import Material
     from elasticrec.bundle.person import vector_bytes
@@ -20,12 +20,15 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
     from elasticrec.coding.codes import Codes
     from elasticrec.coding.mixing import Mixing
     from elasticrec.coding.neighbours import Neighbours
+    from elasticrec.coding.words import word_lists
     from elasticrec.space.composition import Composition, Menu
 
     rng = np.random.default_rng(seed)
     N, V, G = N_BLOCKS, n_items, N_GROUPS
     slot = V * ((V - 1).bit_length() / 8 + 0.5)  # bytes of one neighbour for all items
-    rest = megabytes * 1e6 - 3000 - 16 * (G + 1) * N - 2056 * N  # words and their scales too
+    lists = word_lists(V, N)
+    beside = 3000 + 16 * (G + 1) * N + 256 * N * lists + 2048 + 12 * N  # words and scales too
+    rest = megabytes * 1e6 - beside
     K = 0 if columns else next(count for count in (8, 4, 2, 1, 0) if count * slot <= rest)
     fits = (rest - K * slot) / V - 1  # byte columns
     depths = np.zeros((G, N), dtype=np.uint8)
@@ -40,9 +43,10 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
         planes=rng.integers(0, 256, (N, 8, V), dtype=np.uint8),
         means=rng.normal(0, 0.1, (G, 8 * N)).astype(np.float16),
         person=rng.normal(0, 0.1, 8 * N).astype(np.float16),
-        scales=np.linspace((1 / 64, 1), (0.2 / 64, 0.2), N, dtype=np.float32),
+        scales=np.linspace((1 / 64, 1 / 64, 1), (0.2 / 64, 0.2 / 64, 0.2), N, dtype=np.float32),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
-        words=rng.integers(-128, 128, (N, 256, 8), dtype=np.int8),
+        words=rng.integers(-128, 128, (lists, 32, 8 * N), dtype=np.int8),
+        letters=rng.integers(-128, 128, (256 if lists else 0, 8), dtype=np.int8),
         rotation=np.eye(8 * N, dtype=np.float32),
         bounds=bounds,
         rows=kept,
@@ -51,9 +55,9 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
     )
     weights = -np.sort(-rng.integers(1, 16, (V, 16)), axis=1).astype(np.uint8)
     numbers = rng.integers(0, V, (V, 16), dtype=np.uint32)
-    lists = Neighbours(numbers, weights, np.linspace(0, 1, 16, dtype=np.float32))
+    near = Neighbours(numbers, weights, np.linspace(0, 1, 16, dtype=np.float32))
     mixing = Mixing(np.ones((len(rows), 2), dtype=np.float32), True)
-    material = Material(codes, lists, mixing, menu, rng.bytes(32).hex())
+    material = Material(codes, near, mixing, menu, rng.bytes(32).hex())
     bundle = pack(material, Composition(depths, np.full(G, K, dtype=np.uint8)), about={})
     if len(bundle) > megabytes * 1e6:
         raise AssertionError(f"{len(bundle)} bytes do not fit into {megabytes} MB")

@@ -67,7 +67,7 @@ class Loop:
         self._loops = ctypes.CDLL(str(library))
 
     def prepare(
-        self, scorer: Any, kinds: Callable[[bytes], np.ndarray]
+        self, scorer: Any, kinds: Callable[[bytes, int], np.ndarray]
     ) -> Callable[[], np.ndarray]:
         """Scores of all items, in an array; `kinds` of columns and tables are made beforehand."""
         file, history = scorer.file, scorer.history
@@ -77,7 +77,7 @@ class Loop:
         calls = []
         for g in range(file.G):
             part = scores[file.starts[g] : file.starts[g + 1]]
-            look_ups = scorer._make_look_ups(kinds(file.depths[g].tobytes()))
+            look_ups = scorer._make_look_ups(kinds(file.depths[g].tobytes(), file.K))
             tables = np.array([look_up.__self__ for look_up in look_ups], dtype=np.float32)
             calls.append((g, part, tables))
 

@@ -27,7 +27,7 @@ function sample(megabytes) {
   return write(
     draw(1, {
       N,
-      K: N,
+      K: Math.floor(V / (32 * 8 * N)),
       sizes,
       depths: sizes.map(() => depths),
       neighbours: sizes.map(() => 4),

@@ -28,7 +28,7 @@ const byHand = () =>
     map: undefined,
     withdrawn: [],
     means: [new Uint16Array(8), Uint16Array.from({ length: 8 }, () => 0x3c00)],
-    scales: Float32Array.of(0.5, 9),
+    scales: Float32Array.of(9, 9, 0.5),
     K: 0,
     steps: new Float32Array(36).fill(1),
     gains: Float32Array.from({ length: 256 }, (_, i) => i),
@@ -109,11 +109,12 @@ describe('a bundle ranked by hand', () => {
   });
 
   test('words stand for more than signs', () => {
-    // u is all ones: each item scores gain * 0.5 * the sum of its word's numbers
-    const words = [new Int8Array(2048)];
-    words[0].set([127, -128, 1, 2, 3, 4, 5, 6], 8 * 0b11111111);
-    words[0].set([0, 0, 0, 0, 0, 0, 0, -7], 8 * 0b00001111);
-    const worded = readBundle(write({ ...spec, K: 1, words }));
+    // u is all ones: each item scores gain * 0.5 * the sum of its two words' numbers
+    const words = [new Int8Array(256)];
+    words[0].set([0, 0, 0, 0, 0, 0, 0, -7], 8 * 0b1111);
+    words[0].set([127, -128, 1, 2, 3, 4, 5, 13], 8 * (16 + 0b1111));
+    const [letters, scales] = [new Int8Array(2048), Float32Array.of(0.5, 9, 9)];
+    const worded = readBundle(write({ ...spec, K: 1, words, letters, scales }));
     assert.deepEqual(
       worded.recommend().items.map(({ id, score }) => [id, score]),
       [
@@ -134,7 +135,7 @@ describe('a bundle ranked by hand', () => {
 
   test('the file tells about itself', () => {
     const about = bundle.info();
-    assert.deepEqual([about.version, about.wordLists], [2, 0]);
+    assert.deepEqual([about.version, about.wordLists], [3, 0]);
     assert.equal(about.items, 3);
     assert.equal(about.dimensions, 8);
     assert.equal(about.modelId, Buffer.from(spec.modelId).toString('hex'));

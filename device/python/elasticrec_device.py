@@ -1,8 +1,7 @@
 """Recommendations on a device, from one `.elastic` file: numpy and the standard library only.
 
     with elasticrec_device.open("watch.elastic") as bundle:
-        for item in bundle.recommend(history=[12, 94, 7], k=20):
-            print(item.id, item.score)
+        print([item.id for item in bundle.recommend(history=[12, 94, 7], k=20)])
 
 or `python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`, without a program.
 The file is mapped and stays packed: what is small on disk stays small in memory. Several threads
@@ -37,7 +36,6 @@ NAMES = "SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN WORDS
 GROUP = np.dtype([("size", "<u4"), ("count", "u1"), ("zero", "u1", 3), ("weights", "<f4", 2)])
 STRETCH = 16_384  # items scored, or numbers checked, at a time: they stay in the processor's cache
 LOOKUPS = 65_536  # bytes turned into indices at a time: several columns of a small group
-LATER = np.array([int(p > 0) for b in range(1, 9) for p in range(b)])  # 0: a first plane's step
 LONGEST, LOW, ALL = 1 << 40, (1 << 26) - 1, (1 << 64) - 1  # bytes of a file; bits of an item, a key
 
 
@@ -92,7 +90,7 @@ def _read_sections(data: Array) -> tuple[str, dict[str, Array]]:
     head = struct.unpack("<8sHHIQII32s", data[:64].tobytes())
     magic, version, zero, S, length, crc, zero_2, model_id = head
     _equal("magic and reserved bytes", (magic, zero, zero_2), (b"\x89ELASTIC", 0, 0))
-    _check(version == 2, "version of the format", version, "2, the one this runtime reads")
+    _check(version == 3, "version of the format", version, "3, the one this runtime reads")
     _within("number of sections", S, 6, 11)
     _check(length == len(data), "length of the file", len(data), f"{length}, as it says")
     end = 64 + 32 * S
@@ -173,11 +171,12 @@ class _Ids:
 
 
 @functools.lru_cache(32)
-def _kinds(depths: bytes) -> Array:
-    """Of each byte column of a group: 36 · its block + the place of its step in `steps`."""
+def _kinds(depths: bytes, K: int) -> Array:
+    """Of each byte column of a group: 38 · its block + its step; 36 is of letters, 37 of words."""
     block, p = np.nonzero(np.arange(8) < np.frombuffer(depths, dtype=np.uint8)[:, None])
-    b = np.array(tuple(depths))[block]
-    return np.asarray(36 * block + b * (b - 1) // 2 + p)
+    first = (block < K) + int(K > 0)  # plane of signs
+    c, q = np.array(tuple(depths))[block] - first, p - first
+    return np.asarray(38 * block + np.where(q < 0, 35 - q, c * (c - 1) // 2 + q))
 
 
 class _File:
@@ -196,12 +195,14 @@ class _File:
         _check(isinstance(self.meta, dict), "META", self.meta, "an object")
         self.means = self._part("MEANS", (self.G + 1) * D * 2).view("<f2").reshape(-1, D)
         _within("a number of MEANS", self.means, -1e6, 1e6)
-        decode = self._part("DECODE", 8 * N + 1232).view("<f4")
-        self.scales, self.steps, self.gains, self.votes = np.split(decode, (-308, -272, -16))
-        _within("a step", self.steps, -1e6, 1e6)
+        decode = self._part("DECODE", 12 * N + 1232).view("<f4")
+        self.scales, steps, self.gains, self.votes = np.split(decode, (-308, -272, -16))
+        self.steps = np.append(steps, np.array((1, 0), np.float32))  # of letters and words
+        _within("a step", steps, -1e6, 1e6)
         _within("a scale, gain or vote", np.delete(decode, np.s_[-308:-272]), 0, 1e6)
         _equal("first of the votes", self.votes[0], 0)
-        self.words = self._part("WORDS", 2048 * self.K).view(np.int8).reshape(-1, 256, 8)
+        words = self._part("WORDS", 32 * D * self.K + 2048 * (self.K > 0)).view(np.int8)
+        self.words, self.letters = words[:-2048].reshape(-1, 32, D), words[-2048:].reshape(-1, 8)
         self.codes = self._part("CODES", int(self.codes_at[-1]))
         self.slots = self._part("NEIGHBOURS", int(self.slots_at[-1]))
         self._check_neighbours()
@@ -253,8 +254,7 @@ class _File:
         slot = self.full * self.sizes + self.rest * -(-self.sizes // 8) + -(-self.sizes // 2)
         ends = np.cumsum((self.sizes, codes, slot * self.counts), axis=1)
         self.starts, self.codes_at, self.slots_at = np.pad(ends, ((0, 0), (1, 0)))
-        deep = np.array([(self.depths == b).any(axis=0) for b in range(1, 9)])
-        self.used = np.flatnonzero(np.repeat(deep, range(1, 9), axis=0).T)  # kinds that occur
+        self.used = np.unique(np.hstack([_kinds(b, self.K) for b in {*map(bytes, self.depths)}]))
 
     def matrix(self, g: int) -> Array:
         """Gain bytes, then byte columns, of a group that keeps codes: (1 + columns, items) [6]."""
@@ -293,17 +293,18 @@ class _File:
     def unit(self, number: int) -> Array:
         """The vector of an item [6], divided by its length where that is above 0."""
         g = int(np.searchsorted(self.starts, number, side="right")) - 1
-        x: Array = self.means[g].astype(np.float64).reshape(-1, 8)
+        x: Array = self.means[g].astype(np.float64)
         if self.columns[g]:
-            column = self.matrix(g)[:, number - self.starts[g]]
-            block, step = np.divmod(_kinds(self.depths[g].tobytes()), 36)
-            scales = self.steps[step].astype(np.float64) * self.scales[2 * block + LATER[step]]
-            W = np.unpackbits(column[1:, None], axis=1, bitorder="little") * 2.0 - 1
-            at = np.flatnonzero(LATER[step] < min(1, self.K))  # columns of words
-            W[at] = self.words[np.minimum(block[at], self.K - 1), column[1 + at]]
-            np.add.at(sums := np.zeros((self.N, 8)), block, scales[:, None] * W)  # in order of p
-            x += sums * np.float64(self.gains[column[0]])
-        return _unit(x.ravel())
+            column, t = self.matrix(g)[:, number - self.starts[g]], np.zeros(self.D)
+            block, step = np.divmod(_kinds(self.depths[g].tobytes(), self.K), 38)
+            for n, v in zip(block[step == 37], column[1:][step == 37], strict=True):
+                t += self.words[n, [v & 15, v // 16 + 16]].sum(0, np.float64) * self.scales[3 * n]
+            scales = self.steps[step].astype(np.float64) * self.scales[3 * block + 2 - (step == 36)]
+            said = np.unpackbits(column[1:, None], axis=1, bitorder="little") * 2.0 - 1
+            said[step == 36] = self.letters[column[1:][step == 36]]
+            np.add.at(t.reshape(-1, 8), block, scales[:, None] * said)  # in order of planes
+            x += t * np.float64(self.gains[column[0]])
+        return _unit(x)
 
     def taste(self, history: Array) -> Array:
         """The vector of a person who is known by a history [10]."""
@@ -349,17 +350,18 @@ class _Scorer:
 
     def _make_look_ups(self, kinds: Array) -> list[Any]:
         """What each byte adds to a score in a column of each kind: `take` of its table of 256."""
-        blocks, steps = np.divmod(kinds, 36)
-        scales = self.file.steps[steps] * self.file.scales[2 * blocks + LATER[steps]]
-        w = self.vector.reshape(-1, 8)[blocks] * scales[:, None]
-        tables = np.zeros((len(w), 256), dtype=np.float32)
+        blocks, steps = np.divmod(kinds, 38)
+        w = (self.file.steps[steps] * self.file.scales[3 * blocks + 2 - (steps == 36)])[:, None]
+        w, tables = w * self.vector.reshape(-1, 8)[blocks], np.zeros((len(w), 256), np.float32)
         for j in range(8):
             np.add(tables[:, : 1 << j], w[:, j, None], out=tables[:, 1 << j : 2 << j])
             tables[:, : 1 << j] -= w[:, j, None]
-        columns = np.flatnonzero(LATER[steps] < min(1, self.file.K))  # those of words
-        for at in np.split(columns, range(32, len(columns), 32)):  # all at once would be large
-            W = self.file.words.take(blocks[at], axis=0, mode="clip")
-            tables[at] = sum(W[:, :, j] * w[at, j, None] for j in range(8))  # `sum` adds in order
+        for at in np.flatnonzero(steps == 36).tolist():  # `sum` adds in order
+            tables[at] = sum(self.file.letters[:, j] * w[at, j, None] for j in range(8))
+        for at in np.flatnonzero(steps == 37).tolist():
+            sums = np.add.accumulate(self.file.words[blocks[at]] * self.vector.astype(float), 1)
+            said = (sums[:, -1] * self.file.scales[3 * blocks[at]]).astype(np.float32)
+            tables[at] = (said[:16] + said[16:, None]).ravel()
         return [table.take for table in tables]
 
     def stretches(self) -> Iterator[tuple[int, Array]]:
@@ -382,7 +384,7 @@ class _Scorer:
     def _add_codes(self, g: int, start: int, t: Array, buffer: Array, index: Array) -> None:
         """Leave in `t` what the codes of a stretch say; the order of additions is the page's."""
         matrix = self.file.matrix(g)[:, start : start + len(t)]
-        kinds, made = _kinds(self.file.depths[g].tobytes()), self.look_ups
+        kinds, made = _kinds(self.file.depths[g].tobytes(), self.file.K), self.look_ups
         at = np.searchsorted(self.file.used, kinds).tolist()
         at_once = max(1, min(len(index) // len(t), 64))
         for c in range(0, len(kinds), at_once):
@@ -451,12 +453,11 @@ class Bundle(_File, AbstractContextManager["Bundle"]):
 
     titles: Sequence[str | None] = ()  #: set by `catalogue`
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Let go of the file. Ask nothing afterwards."""
         self.__dict__.clear()
+
+    __exit__ = close
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{name!r}: the bundle is closed, or bundles have no such thing")
@@ -471,12 +472,11 @@ class Bundle(_File, AbstractContextManager["Bundle"]):
         repeat: bool = False,
         why: bool = False,
     ) -> Recommendations:
-        """The k best items for a person, best first; fewer where there are fewer.
+        """The k best items for a person, best first, or for most people where nothing is known.
 
-        `history` holds ids of what the person had, of which unknown ones are skipped and counted.
-        `user` is the person's vector from the server, the path or the bytes of its file. Without
-        either, what suits most people comes first. Not listed are items of `exclude`, those outside
-        `only` and, unless `repeat`, the history. `why` names what speaks most for each item.
+        `history` holds ids of what the person had (unknown ones are skipped and counted), `user` is
+        her vector from the server, the path or the bytes of its file. Items of `exclude`, those
+        outside `only` and, unless `repeat`, the history are left out. `why` names what speaks most.
         """
         known, unknown = self.ids.find(history)
         hidden = np.union1d(self.ids.find(exclude)[0], known[: 0 if repeat else None])

@@ -157,7 +157,7 @@ def menu_of(table: BlockTable) -> Menu:
     from elasticrec.space.menu import default_menu
 
     energy = block_energy(rotated(table, energy_rotation(table)))
-    return default_menu(energy, words=word_lists(table.n_items, table.n_blocks) > 0)
+    return default_menu(energy, n_lists=word_lists(table.n_items, table.n_blocks))
 
 
 def _codes(folder: ModelFolder, table: BlockTable, config: StoringConfig) -> Codes:

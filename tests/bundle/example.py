@@ -13,21 +13,26 @@ from elasticrec.space.composition import Composition, Menu
 def example():
     """Three items in two groups: two with codes of depth 2, one with a neighbour."""
     planes = np.zeros((1, 8, 3), np.uint8)
-    planes[0, 0], planes[0, 1] = [0x0F, 0xF0, 0], [0xFF, 0x01, 0]
+    planes[0, 0], planes[0, 1] = [0x21, 0x20, 0], [0x40, 0x41, 0]
     means = np.zeros((2, 8), np.float16)
     means[0, 0], means[1, 0] = 0.5, 0.25
-    words = np.zeros((1, 256, 8), np.int8)
-    words[0, 0x0F] = [2, 2, 2, 2, -2, -2, -2, -2]
-    words[0, 0xF0] = -words[0, 0x0F]
+    words = np.zeros((1, 32, 8), np.int8)
+    words[0, 0] = [-3, -3, -3, -3, 3, 3, 3, 3]
+    words[0, 1] = [1, 1, 1, 1, -1, -1, -1, -1]
+    words[0, 16 + 2] = [1, 1, 1, 1, -1, -1, -1, -1]
+    letters = np.zeros((256, 8), np.int8)
+    letters[0x40] = [2, 2, 2, 2, 2, 2, 2, 2]
+    letters[0x41] = [2, -2, -2, -2, -2, -2, -2, -2]
     gains = np.ones(256, np.float32)
     gains[1] = 2
     codes = Codes(
         planes=planes,
         means=means,
         person=np.array([1, 0, 0, 0, 0, 0, 0, -1], np.float16),
-        scales=np.array([[0.25, 0.5]], np.float32),
+        scales=np.array([[0.125, 0.0625, 0.25]], np.float32),
         steps=np.array([0.5 ** (p + 1) for b in range(9) for p in range(b)], np.float32),
         words=words,
+        letters=letters,
         rotation=np.eye(8, dtype=np.float32),
         bounds=np.array([0, 2, 3]),
         rows=np.array([[2]], np.uint8),

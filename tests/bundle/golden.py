@@ -85,7 +85,8 @@ def material(case):
         person=draw.between(-0.5, 0.5, (8 * N,)).astype(np.float16),
         scales=scales(draw, N, case.lists, size),
         steps=steps(draw),
-        words=draw.bytes((case.lists, 256, 8)).view(np.int8),
+        words=draw.bytes((case.lists, 32, 8 * N)).view(np.int8),
+        letters=draw.bytes((256 if case.lists else 0, 8)).view(np.int8),
         rotation=np.eye(8 * N, dtype=np.float32),
         bounds=np.cumsum([0, *case.sizes]),
         rows=dense.astype(np.uint8),
@@ -107,9 +108,9 @@ def material(case):
 
 
 def scales(draw, N, lists, size):
-    """(N, 2): whole numbers up to 128 are scaled down to about one."""
-    drawn = size * draw.between(0.0625, 0.25, (N, 2))
-    drawn[:, 0] /= 64 if lists else 1
+    """(N, 3): whole numbers up to 128 are scaled down to about one."""
+    drawn = size * draw.between(0.0625, 0.25, (N, 3))
+    drawn[:, :2] /= 64 if lists else 1
     return drawn.astype(np.float32)
 
 

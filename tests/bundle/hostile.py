@@ -27,7 +27,7 @@ def of_prefix():
     yield "prefix-short", "63 bytes: the prefix is cut off", whole[:63]
     yield "prefix-alone", "64 bytes: the section table is cut off", resealed(whole[:64])
     yield "prefix-magic", "another magic, as a text-mode transfer leaves it", b"\x09" + whole[1:]
-    for version in (0, 1, 65535):
+    for version in (0, 2, 65535):
         words = f"version {version}: refused by name, not read by chance"
         yield f"prefix-version-{version}", words, draft().prefix(version=version)
     yield "prefix-reserved", "a reserved byte that is not 0", draft().prefix(reserved=1)

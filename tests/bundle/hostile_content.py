@@ -7,7 +7,7 @@ import numpy as np
 from elasticrec.bundle.header import Kind
 from tests.bundle.damage import INFINITY, NAN, draft
 
-STEPS, GAINS, VOTES = 8, 8 + 144, 8 + 144 + 1024  # offsets in DECODE where N = 1
+STEPS, GAINS, VOTES = 12, 12 + 144, 12 + 144 + 1024  # offsets in DECODE where N = 1
 
 
 def of_floats():
@@ -72,7 +72,7 @@ def of_codes_and_neighbours():
     for name, content, what in (
         ("missing", None, "a list of words, but no WORDS"),
         ("short", words[:-1], "WORDS lack a byte"),
-        ("long", words + bytes(2048), "WORDS of one list too many"),
+        ("long", words + bytes(len(words)), "WORDS of twice as many lists"),
     ):
         yield f"words-{name}", what, draft().set(Kind.WORDS, content).file()
     yield "map-short", "a MAP that lacks a row", draft().set(Kind.MAP, bytes(112)).file()

@@ -24,7 +24,8 @@ def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, n_lists=None, 
         person=rng.normal(0, 0.1, D).astype(np.float16),
         scales=random_scales(rng, n_blocks, K),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
-        words=random_words(rng, K),
+        words=random_words(rng, K, n_blocks),
+        letters=random_letters(rng, K),
         rotation=np.eye(D, dtype=np.float32)[rng.permutation(D)],
         bounds=np.cumsum([0, *sizes]),
         rows=rows,
@@ -42,16 +43,21 @@ def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, n_lists=None, 
 
 
 def random_scales(rng, n_blocks, n_lists):
-    """(N, 2) of the first planes, whose words are whole numbers, and of the others."""
-    scales = rng.uniform(0.1, 1, (n_blocks, 2))
+    """(N, 3) of words and letters, which are whole numbers, and of signs."""
+    scales = rng.uniform(0.1, 1, (n_blocks, 3))
     if n_lists:
-        scales[:, 0] /= 64
+        scales[:, :2] /= 64
     return scales.astype(np.float32)
 
 
-def random_words(rng, n_lists):
-    """(K, 256, 8) any numbers that a byte holds."""
-    return rng.integers(-128, 128, (n_lists, 256, 8), dtype=np.int8)
+def random_words(rng, n_lists, n_blocks):
+    """(K, 32, D) any numbers that a byte holds."""
+    return rng.integers(-128, 128, (n_lists, 32, 8 * n_blocks), dtype=np.int8)
+
+
+def random_letters(rng, n_lists):
+    """(256, 8), or none where there are no words."""
+    return rng.integers(-128, 128, (256 if n_lists else 0, 8), dtype=np.int8)
 
 
 def random_menu(rng, n_blocks, n_rows):

@@ -26,16 +26,23 @@ class Reference(ReferenceFile):
         g = max(g for g in range(self.G) if self.starts[g] <= item)
         i = item - self.starts[g]
         x = [f64(m) for m in self.means[g]]
-        for block in range(self.N):
-            mine = [column for column in self.columns[g] if column[0] == block]
-            if mine:
-                gain = f64(self.gains[self.gain_bytes[g][i]])
-                for j in range(8):
-                    bracket = f64(0)
-                    for _, depth, p, column in mine:
-                        step = f64(self.steps[depth, p]) * f64(self.scale(block, p))
-                        bracket = bracket + step * self.reading(block, p, column[i])[j]
-                    x[8 * block + j] = x[8 * block + j] + bracket * gain
+        if any(self.depths[g]):
+            gain = f64(self.gains[self.gain_bytes[g][i]])
+            for k in range(self.D):
+                t = f64(0)
+                for block, _, q, column in self.columns[g]:
+                    if q == "words":
+                        v = column[i]
+                        both = self.word(block, v % 16)[k] + self.word(block, 16 + v // 16)[k]
+                        t = t + f64(self.scales[3 * block]) * f64(both)
+                for block, c, q, column in self.columns[g]:
+                    if q == "letters" and block == k // 8:
+                        letter = f64(self.letters[8 * column[i] + k % 8])
+                        t = t + f64(self.scales[3 * block + 1]) * letter
+                    elif q != "words" and block == k // 8:
+                        step = f64(self.steps[c, q]) * f64(self.scales[3 * block + 2])
+                        t = t + step * sign(column[i], k % 8)
+                x[k] = x[k] + t * gain
         return x
 
     # 10
@@ -92,17 +99,29 @@ class Reference(ReferenceFile):
                 found[self.starts[g] + i] = score
         return found
 
-    def _table(self, u, block, depth, p):
-        s = self.steps[depth, p] * self.scale(block, p)
+    def _table(self, u, block, c, q):
+        if q == "words":
+            return self._table_of_words(u, block)
+        spelt = q == "letters"
+        s = self.scales[3 * block + 1] if spelt else self.steps[c, q] * self.scales[3 * block + 2]
         w = [u[8 * block + j] * s for j in range(8)]
         table = []
         for v in range(256):
-            word = [f32(number) for number in self.reading(block, p, v)]
-            total = word[0] * w[0]
+            said = [self.letters[8 * v + j] if spelt else sign(v, j) for j in range(8)]
+            total = f32(said[0]) * w[0]
             for j in range(1, 8):
-                total = total + word[j] * w[j]
+                total = total + f32(said[j]) * w[j]
             table.append(total)
         return table
+
+    def _table_of_words(self, u, block):
+        said = []
+        for number in range(32):
+            total = f64(0)
+            for k in range(self.D):
+                total = total + f64(self.word(block, number)[k]) * f64(u[k])
+            said.append(f32(total * f64(self.scales[3 * block])))
+        return [said[v % 16] + said[16 + v // 16] for v in range(256)]
 
     # 12
     def recommend(self, history=(), user=None, k=20, exclude=(), only=None, repeat=False):
@@ -146,6 +165,11 @@ class Reference(ReferenceFile):
         need(crc == zlib.crc32(file[:12] + bytes(4) + file[16:]), "wrong CRC of the vector")
         need(model_id.hex() == self.model_id, "a vector of another model")
         return [f32(value) for value in finite(numbers("e", file[48:]), "vector")]
+
+
+def sign(byte, j):
+    """+1 where a bit is set, else -1."""
+    return 1 if byte >> j & 1 else -1
 
 
 def unit(x):

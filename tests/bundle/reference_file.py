@@ -58,7 +58,7 @@ class ReferenceFile:
         need(len(file) >= 64, f"{len(file)} bytes, expected a prefix of 64")
         magic, version, zero, S, length, crc, zero2 = struct.unpack_from("<8sHHIQII", file)
         need(magic == b"\x89ELASTIC", f"magic {magic!r}")
-        need(version == 2, f"version {version}, expected 2")
+        need(version == 3, f"version {version}, expected 3")
         need(zero == 0 and zero2 == 0, "reserved bytes of the prefix are not 0")
         need(6 <= S <= 11, f"{S} sections, expected 6 to 11")
         need(length == len(file), f"length {length}, but the file has {len(file)} bytes")
@@ -143,9 +143,9 @@ class ReferenceFile:
         halves = finite(numbers("e", self._section(4, (self.G + 1) * D * 2)), "MEANS")
         self.means = [halves[g * D : (g + 1) * D] for g in range(self.G)]
         self.nobody = halves[self.G * D :]
-        values = numbers("f", self._section(5, 8 * N + 144 + 1024 + 64))
-        self.scales = [f32(v) for v in finite(values[: 2 * N], "scale", 0)]
-        values = values[2 * N :]
+        values = numbers("f", self._section(5, 12 * N + 144 + 1024 + 64))
+        self.scales = [f32(v) for v in finite(values[: 3 * N], "scale", 0)]
+        values = values[3 * N :]
         steps = [f32(v) for v in finite(values[:36], "step")]
         self.steps = {}
         for b in range(1, 9):
@@ -155,17 +155,13 @@ class ReferenceFile:
         self.votes = [f32(v) for v in finite(values[292:], "vote", 0)]
         need(self.votes[0] == 0, f"the vote of an empty slot is {self.votes[0]}")
         need((11 in self.sections) == (self.K > 0), "WORDS do not match the number of lists")
-        self.words = numbers("b", self._section(11, 2048 * self.K)) if self.K else []
+        both = numbers("b", self._section(11, 32 * D * self.K + 2048)) if self.K else []
+        self.words, self.letters = both[: 32 * D * self.K], both[32 * D * self.K :]
 
-    def scale(self, block, p):
-        return self.scales[2 * block + (0 if p == 0 else 1)]
-
-    def reading(self, block, p, v):
-        """Eight numbers that a byte stands for."""
-        if p == 0 and self.K:
-            at = (256 * min(block, self.K - 1) + v) * 8
-            return self.words[at : at + 8]
-        return [1 if v >> j & 1 else -1 for j in range(8)]
+    def word(self, block, number):
+        """D numbers."""
+        at = (32 * block + number) * self.D
+        return self.words[at : at + self.D]
 
     # 6
     def _codes(self):
@@ -175,7 +171,8 @@ class ReferenceFile:
         ]
         part = self._section(6, sum(lengths))
         at = 0
-        self.gain_bytes, self.columns = [], []  # per group; columns: (block, depth, plane, bytes)
+        # Per group; columns: block, planes of signs, which of them (or its kind), bytes.
+        self.gain_bytes, self.columns = [], []
         for n, row in zip(self.sizes, self.depths, strict=True):
             columns = []
             if any(row):
@@ -184,8 +181,10 @@ class ReferenceFile:
             else:
                 self.gain_bytes.append(None)
             for block, depth in enumerate(row):
-                for p in range(depth):
-                    columns.append((block, depth, p, part[at : at + n]))
+                before = ["words"] * (block < self.K) + ["letters"] * (self.K > 0)
+                c = max(0, depth - len(before))
+                for q in [*before[:depth], *range(c)]:
+                    columns.append((block, c, q, part[at : at + n]))
                     at += n
             self.columns.append(columns)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from elasticrec.blocks.table import BlockTable
 from elasticrec.coding.planes import Codes, decode_item, encode
-from elasticrec.coding.words import word_lists
+from elasticrec.coding.words import pair_sums, word_lists
 from elasticrec.data.errors import InputError
 
 IDEAL = (0.364, 0.121, 0.0375, 0.0143)
@@ -48,41 +48,70 @@ def test_normal_numbers_have_the_errors_the_code_is_chosen_for(rng):
     for depth, ideal in enumerate(IDEAL, start=1):
         found = error(codes, table, np.array([depth])) / items.size
         assert found == pytest.approx(ideal, rel=0.03)
-    assert codes.scales == pytest.approx(np.ones((1, 2)), rel=0.01)
+    assert codes.scales == pytest.approx(np.array([[0, 0, 1]]), rel=0.01)
 
 
-def test_words_leave_less_than_signs_and_signs_go_on_from_there(rng):
-    items = rng.normal(size=(20_000, 1, 8)).astype(np.float32)
-    table = BlockTable(items, rng.normal(size=(50, 8)).astype(np.float32), "mf")
-    codes = coded(table)
-    assert codes.n_lists == 1
-    found = [error(codes, table, np.array([depth])) / items.size for depth in range(1, 5)]
-    assert found[0] < 0.85 * IDEAL[0]
-    for depth, ideal in enumerate(IDEAL[:3], start=1):
-        assert found[depth] / found[0] == pytest.approx(ideal, rel=0.1)
+def clustered(rng, n_items=5_000, n_blocks=4, n_tastes=60):
+    """Items near one of some tastes each."""
+    D = 8 * n_blocks
+    tastes = rng.normal(size=(n_tastes, D))
+    items = tastes[rng.integers(n_tastes, size=n_items)] + rng.normal(0, 0.1, (n_items, D))
+    users = rng.normal(size=(50, D)).astype(np.float32)
+    return BlockTable(items.astype(np.float32).reshape(n_items, n_blocks, 8), users, "mf")
 
 
 def test_words_find_the_tastes_that_items_share(rng):
-    tastes = rng.normal(size=(200, 8))
-    items = (tastes[rng.integers(200, size=5_000)] + rng.normal(0, 0.02, (5_000, 8)))[:, None]
-    users = rng.normal(size=(50, 8)).astype(np.float32)
-    table = BlockTable(items.astype(np.float32), users, "mf")
-    words, signs = coded(table), coded(table, n_lists=0)
-    assert error(words, table, [1]) < 0.1 * error(signs, table, [1])
+    table = clustered(rng)
+    words, signs = coded(table, n_lists=2), coded(table, n_lists=0)
+    two = [1, 1, 0, 0]
+    assert error(words, table, two) < 0.5 * error(signs, table, two)
 
 
-def test_the_last_list_serves_all_blocks_that_have_none(rng):
+def test_each_list_says_more_letters_more_than_signs_and_signs_go_on_from_there(rng):
+    table = made_table(rng, 20_000, 4)
+    codes = coded(table, n_lists=4)
+    rows = np.tri(4, dtype=int)  # one list, two, three, all four
+    found = [error(codes, table, row) for row in rows]
+    assert all(b < 0.95 * a for a, b in itertools.pairwise(found))
+    spelt = error(codes, table, np.full(4, 2))
+    assert spelt / found[-1] < 0.9 * IDEAL[0]
+    for planes, ideal in enumerate(IDEAL[:3], start=1):
+        left = error(codes, table, np.full(4, 2 + planes))
+        assert left / spelt < 1.2 * ideal  # what letters leave over is not quite normal
+
+
+def test_blocks_beyond_the_lists_have_letters_and_signs_alone(rng):
     table = made_table(rng, 300, 4)
     codes = coded(table, n_lists=2)
-    assert codes.words.shape == (2, 256, 8)
-    for n, k in enumerate((0, 1, 1, 1)):
-        np.testing.assert_array_equal(codes.reading(n), codes.words[k])
+    assert (codes.words.shape, codes.letters.shape) == ((2, 32, 32), (256, 8))
     assert np.abs(codes.words).max(axis=(1, 2)).tolist() == [127, 127]
+    assert np.abs(codes.letters).max() == 127
+    assert codes.scales[2:, 0].tolist() == [0, 0]
+    assert codes.first_signs.tolist() == [2, 2, 1, 1]
+    words = codes.copies(np.array([1, 1, 0, 0]), 0, 300)
+    spelt = codes.copies(np.array([1, 1, 1, 0]), 0, 300)
+    np.testing.assert_array_equal(
+        np.delete(words, np.s_[16:24], 1), np.delete(spelt, np.s_[16:24], 1)
+    )
+    added = (spelt - words)[:, 16:24]
+    np.testing.assert_allclose(added, codes.spelling(2)[codes.planes[2, 0]], atol=1e-6)
+    assert coded(table, n_lists=0).letters.shape == (0, 8)
+
+
+def test_a_byte_names_a_word_of_each_half():
+    words = np.zeros((32, 8), dtype=np.int8)
+    words[3], words[16 + 9] = 5, np.arange(8)
+    sums = pair_sums(words)
+    assert sums.shape == (256, 8)
+    assert sums[3 + 16 * 9].tolist() == (5 + np.arange(8)).tolist()
+    assert sums[4 + 16 * 9].tolist() == np.arange(8).tolist()
+    assert sums[3 + 16 * 8].tolist() == [5] * 8
 
 
 def test_a_catalogue_has_as_many_lists_as_it_can_pay_for():
-    assert [word_lists(V, 16) for V in (1, 2_499, 2_500, 9_999, 40_981)] == [0, 0, 1, 3, 16]
-    assert word_lists(91_599, 32) == 32
+    found = [word_lists(V, 16) for V in (1, 4_095, 4_096, 8_828, 40_981, 91_599)]
+    assert found == [0, 0, 1, 2, 10, 16]
+    assert word_lists(91_599, 32) == 11
 
 
 @settings(deadline=None, max_examples=40)
@@ -131,7 +160,7 @@ def test_rotation_fills_the_first_block_with_most_energy(rng):
     mixed = replace(
         table, blocks=table.items[:, order].reshape(500, 4, 8), users=table.users[:, order]
     )
-    assert (np.diff(coded(mixed).scales[:, 1]) < 0).all()
+    assert (np.diff(coded(mixed).scales[:, 2]) < 0).all()
 
 
 @pytest.mark.parametrize("n_lists", [0, 1, 2])
@@ -140,7 +169,7 @@ def test_codes_do_not_depend_on_the_menu_or_the_kind_of_gain(rng, n_lists):
     one = coded(table, [0, 20, 60], [[1, 0]], n_lists=n_lists)
     many = [[8, 8], [1, 0], [3, 2]]
     other = coded(table, [0, 20, 60], many, gain="projection", n_lists=n_lists)
-    for name in ("planes", "means", "person", "scales", "steps", "words", "rotation"):
+    for name in ("planes", "means", "person", "scales", "steps", "words", "letters", "rotation"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     np.testing.assert_array_equal(
         decoded(one, [3, 2], with_gain=False), decoded(other, [3, 2], with_gain=False)
@@ -161,7 +190,7 @@ def test_each_bit_is_the_sign_of_what_was_left_over(rng):
     rest = table.items @ codes.rotation - codes.means.astype(np.float32)
     for item in range(5):
         for j in range(8):
-            z, step, bits = float(rest[item, j] / codes.scales[0, 1]), 1.1, []
+            z, step, bits = float(rest[item, j] / codes.scales[0, 2]), 1.1, []
             for _ in range(8):
                 bits.append(int(z >= 0))
                 z -= step if bits[-1] else -step
@@ -209,7 +238,7 @@ def test_blocks_that_never_change_have_no_spread_and_come_back(rng, n_lists):
     users[:, :8] = rng.normal(size=(10, 8))
     table = BlockTable(items, users, "mf")
     codes = coded(table, rows=[[0, 8], [8, 8]], n_lists=n_lists)
-    assert codes.scales[1, 1] == 0
+    assert codes.scales[1, 1:].tolist() == [0, 0]
     assert (decoded(codes, [0, 8])[:, 8:] == 0).all()
     assert error(codes, table, [8, 8]) < 0.01 * (items**2).sum()
 

@@ -163,7 +163,7 @@ def fit(draft, rng):
     if Kind.MAP in draft.sections:
         resize(draft, Kind.MAP, 128 * N * N, rng, most=60)
     if K:
-        resize(draft, Kind.WORDS, 2048 * K, rng)
+        resize(draft, Kind.WORDS, 32 * 8 * N * K + 2048, rng)
     if id_kind in (1, 2):
         resize(draft, Kind.IDS, 4 * id_kind * V, rng)
 

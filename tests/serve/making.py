@@ -13,7 +13,7 @@ from elasticrec.estimator.features import Features
 from elasticrec.estimator.model import Estimator
 from elasticrec.space.groups import popularity_groups
 from elasticrec.space.menu import default_menu
-from tests.bundle.making import random_scales, random_words
+from tests.bundle.making import random_letters, random_scales, random_words
 
 
 def servable(
@@ -83,7 +83,8 @@ def _codes(rng, bounds, menu, n_blocks):
         person=rng.normal(0, 0.1, D).astype(np.float16),
         scales=random_scales(rng, n_blocks, 2),
         steps=rng.uniform(0, 1, 36).astype(np.float32),
-        words=random_words(rng, 2),
+        words=random_words(rng, 2, n_blocks),
+        letters=random_letters(rng, 2),
         rotation=np.eye(D, dtype=np.float32)[rng.permutation(D)],
         bounds=bounds,
         rows=rows,

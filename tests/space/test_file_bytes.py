@@ -29,9 +29,9 @@ def by_hand(
         K * ((bits // 8) * n + (bits % 8) * ((n + 7) // 8) + (n + 1) // 2)
         for n, K in zip(sizes, neighbours, strict=True)
     )
-    lengths = [64, 512, G * (16 + N), (G + 1) * 8 * N * 2, 8 * N + 144 + 1024 + 64, codes]
+    lengths = [64, 512, G * (16 + N), (G + 1) * 8 * N * 2, 12 * N + 144 + 1024 + 64, codes]
     lengths += [n for n in (slots, (8 * N) ** 2 * 2 * map, id_bytes, 4 * n_withdrawn) if n]
-    lengths += [2048 * n_lists] if n_lists else []
+    lengths += [32 * 8 * N * n_lists + 2048] if n_lists else []
     end = 64 + 32 * len(lengths)
     for length in lengths:
         end = (end + 63) // 64 * 64 + length

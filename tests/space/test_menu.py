@@ -38,16 +38,17 @@ def test_equal_energies_fill_plane_by_plane_and_a_strong_block_gets_more():
     energy=st.lists(st.floats(0, 1e3), min_size=1, max_size=6),
     totals=st.lists(st.integers(0, 48), min_size=1, max_size=4),
 )
-def test_every_block_has_its_word_before_any_has_signs(energy, totals):
+def test_all_words_come_before_any_signs_list_by_list(energy, totals):
     totals = sorted(min(total, 8 * len(energy)) for total in totals)
-    depths = filled_depths(np.array(energy), totals, words=True).astype(int)
-    assert depths.sum(axis=1).tolist() == totals
-    assert (np.diff(depths, axis=0) >= 0).all()
-    for row, total in zip(depths, totals, strict=True):
-        assert (row > 0).sum() == min(total, len(energy))
-    alone = np.sort(-np.array(energy), kind="stable")
-    first = filled_depths(np.array(energy), [1], words=True)[0]
-    assert energy[int(first.argmax())] == -alone[0]
+    for n_lists in (1, len(energy)):
+        depths = filled_depths(np.array(energy), totals, n_lists=n_lists).astype(int)
+        assert depths.sum(axis=1).tolist() == totals
+        assert (np.diff(depths, axis=0) >= 0).all()
+        assert depths.max() <= 8
+        for row, total in zip(depths, totals, strict=True):
+            assert (row[:n_lists] > 0).tolist() == (np.arange(n_lists) < total).tolist()
+            if total <= n_lists:
+                assert row.sum() == row[:n_lists].sum()
 
 
 @pytest.mark.parametrize("n_blocks", [1, 3, 8, 16, 32])

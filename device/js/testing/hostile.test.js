@@ -54,8 +54,8 @@ describe('opening', () => {
       [byte(1, 11, 2), /vote scale/],
       [byte(1, 12, 3), /lists of words: 3, expected 0 to 2/],
       [byte(1, 13, 1), /lists of words: 258/],
-      [byte(1, 12, 1), /WORDS: 4096, expected 2048/],
-      [byte(1, 12, 0), /WORDS: 4096, expected undefined/],
+      [byte(1, 12, 1), /WORDS: 3072, expected 2560/],
+      [byte(1, 12, 0), /WORDS: 3072, expected undefined/],
       [byte(1, 14, 1), /reserved/],
       [byte(1, 15, 1), /reserved/],
       [byte(1, 63, 1), /reserved/],
@@ -72,14 +72,14 @@ describe('opening', () => {
       [byte(5, 3, 0xc0), /DECODE/],
       [byte(5, 15, 0xc0), /DECODE/],
       [change(5, (part) => part.subarray(8)), /DECODE/],
-      [byte(5, 16 + 144 + 1024, 1), /vote of weight 0/],
+      [byte(5, 24 + 144 + 1024, 1), /vote of weight 0/],
       [change(6, (part) => joined([part, Uint8Array.of(0)])), /CODES/],
       [change(7, (part) => part.subarray(1)), /NEIGHBOURS/],
       [change(8, () => new Uint8Array(100)), /MAP/],
       [change(10, (part) => part.fill(0)), /withdrawn/],
-      [change(11, (part) => part.subarray(1)), /WORDS: 4095, expected 4096/],
-      [change(11, (part) => joined([part, new Uint8Array(2048)])), /WORDS: 6144, expected 4096/],
-      [change(11, (part) => part.subarray(4096)), /WORDS: 0, expected 4096/],
+      [change(11, (part) => part.subarray(1)), /WORDS: 3071, expected 3072/],
+      [change(11, (part) => joined([part, new Uint8Array(512)])), /WORDS: 3584, expected 3072/],
+      [change(11, (part) => part.subarray(3072)), /WORDS: 0, expected 3072/],
     ];
     for (const [file, message] of cases) refused(() => readBundle(file), message);
     for (const lost of [1, 2, 3, 4, 5, 6, 7, 11]) {
@@ -92,21 +92,21 @@ describe('opening', () => {
     const parts = (K) => sections(draw(2, { N: 2, K, map: undefined, withdrawn: [] })),
       open = (made) => readBundle(assemble(made, new Uint8Array(32)));
     const { 11: words, ...without } = parts(1);
-    assert.equal(words.length, 2048);
+    assert.equal(words.length, 2560);
     open({ ...without, 11: words });
     open({ ...without, 11: words.fill(0x80) });
     open(parts(0));
-    refused(() => open(without), /WORDS: undefined, expected 2048/);
-    refused(() => open({ ...parts(0), 11: words }), /WORDS: 2048, expected undefined/);
+    refused(() => open(without), /WORDS: undefined, expected 2560/);
+    refused(() => open({ ...parts(0), 11: words }), /WORDS: 2560, expected undefined/);
     refused(() => open({ ...parts(0), 11: new Uint8Array(0) }), /WORDS: 0, expected undefined/);
     refused(() => open({ ...without, 11: words, 12: words }), /kind of a section: 12/);
   });
 
   test('another version is refused by its name', () => {
-    for (const version of [0, 1, 3, 0x102]) {
+    for (const version of [0, 2, 4, 0x103]) {
       const file = write(draw(2));
       new DataView(file.buffer).setUint16(8, version, true);
-      refused(() => readBundle(seal(file)), new RegExp(`version.*: ${version}, expected 2`));
+      refused(() => readBundle(seal(file)), new RegExp(`version.*: ${version}, expected 3`));
     }
   });
 

@@ -14,8 +14,8 @@ function place(spec, number) {
   return { g, i: number };
 }
 
-/** The step a(b, p). */
-const step = (spec, b, p) => spec.steps[(b * (b - 1)) / 2 + p];
+/** The step a(c, q). */
+const step = (spec, c, q) => spec.steps[(c * (c - 1)) / 2 + q];
 
 /** The bytes of an item in block n of its group, by plane. */
 function planes(spec, g, i, n) {
@@ -23,14 +23,18 @@ function planes(spec, g, i, n) {
   return Array.from({ length: spec.depths[g][n] }, (_, p) => spec.columns[g][before + p][i]);
 }
 
-/** The scale of plane p of block n: the first plane has its own (section 5). */
-const scale = (spec, n, p) => spec.scales[2 * n + (p === 0 ? 0 : 1)];
-
-/** Number j of what a byte of plane p of block n stands for (section 5). */
-function reading(spec, n, p, byte, j) {
-  if (p === 0 && spec.K >= 1) return spec.words[Math.min(n, spec.K - 1)][8 * byte + j];
-  return (byte >> j) & 1 ? 1 : -1;
+/** The bytes of words and letters of an item in block n, if there are any, and those of signs. */
+function split(spec, g, i, n) {
+  const signs = planes(spec, g, i, n);
+  const words = n < spec.K ? signs.shift() : undefined;
+  return { words, letter: spec.K ? signs.shift() : undefined, signs };
 }
+
+/** Number k of word w of list n. */
+const word = (spec, n, w, k) => spec.words[n][w * spec.D + k];
+
+/** +1 where a bit is set, else -1. */
+const sign = (byte, j) => ((byte >> j) & 1 ? 1 : -1);
 
 /** Divided by its length. */
 function normal(x) {
@@ -42,16 +46,21 @@ function normal(x) {
 export function vector(spec, number) {
   const { g, i } = place(spec, number);
   return Array.from({ length: spec.D }, (_, k) => {
-    const n = k >> 3,
-      b = spec.depths[g][n],
-      m = half(spec.means[g][k]);
-    if (b === 0) return m;
-    const sum = planes(spec, g, i, n).reduce(
-      (total, byte, p) =>
-        total + step(spec, b, p) * scale(spec, n, p) * reading(spec, n, p, byte, k & 7),
-      0,
-    );
-    return m + sum * spec.gains[spec.q[g][i]];
+    if (spec.columns[g].length === 0) return half(spec.means[g][k]);
+    let sum = 0;
+    for (let n = 0; n < spec.N; n++) {
+      const { words } = split(spec, g, i, n);
+      if (words === undefined) continue;
+      const both = word(spec, n, words % 16, k) + word(spec, n, 16 + (words >> 4), k);
+      sum += spec.scales[3 * n] * both;
+    }
+    const { letter, signs } = split(spec, g, i, k >> 3),
+      [, ν, σ] = spec.scales.subarray(3 * (k >> 3));
+    if (letter !== undefined) sum += ν * spec.letters[8 * letter + (k & 7)];
+    signs.forEach((byte, q) => {
+      sum += step(spec, signs.length, q) * σ * sign(byte, k & 7);
+    });
+    return half(spec.means[g][k]) + sum * spec.gains[spec.q[g][i]];
   });
 }
 
@@ -77,15 +86,25 @@ export function scoreOf(spec, number, u, held, byVector) {
   let score = f(u.reduce((sum, value, k) => sum + value * half(spec.means[g][k]), 0));
   if (coded) {
     let t = 0;
-    spec.depths[g].forEach((b, n) =>
-      planes(spec, g, i, n).forEach((byte, p) => {
-        const s = f(step(spec, b, p) * scale(spec, n, p));
+    for (let n = 0; n < spec.N; n++) {
+      const { words, letter, signs } = split(spec, g, i, n);
+      if (words !== undefined) {
+        const says = (w) =>
+          f(u.reduce((sum, value, k) => sum + value * word(spec, n, w, k), 0) * spec.scales[3 * n]);
+        t = f(t + f(says(words % 16) + says(16 + (words >> 4))));
+      }
+      if (letter !== undefined) {
         const products = Array.from({ length: 8 }, (_, j) =>
-          f(reading(spec, n, p, byte, j) * f(u[8 * n + j] * s)),
+          f(spec.letters[8 * letter + j] * f(u[8 * n + j] * spec.scales[3 * n + 1])),
         );
         t = f(t + products.reduce((sum, value) => f(sum + value)));
-      }),
-    );
+      }
+      signs.forEach((byte, q) => {
+        const s = f(step(spec, signs.length, q) * spec.scales[3 * n + 2]);
+        const products = Array.from({ length: 8 }, (_, j) => sign(byte, j) * f(u[8 * n + j] * s));
+        t = f(t + products.reduce((sum, value) => f(sum + value)));
+      });
+    }
     score = f(score + f(t * spec.gains[spec.q[g][i]]));
   }
   if (spec.neighbours[g] === 0) return score;

@@ -83,7 +83,7 @@ export function draw(seed, changes = {}) {
     meta: { name: 'sample', quality: null },
     weights: list(G, () => [Math.abs(f32(1)), Math.abs(f32(2))]),
     means: list(G + 1, () => halves(D)),
-    scales: Float32Array.from(list(2 * N, () => Math.abs(f32(1)))), // two of each block
+    scales: Float32Array.from(list(3 * N, () => Math.abs(f32(1)))), // three of each block
     steps: Float32Array.from(list(36, () => f32(2))),
     gains: Float32Array.from(list(256, () => Math.abs(f32(3)))),
     votes: Float32Array.from(list(16, (i) => i && Math.abs(f32(1)))),
@@ -102,7 +102,8 @@ export function draw(seed, changes = {}) {
     }),
   );
   const K = changes.K ?? [0, N, rng.below(N + 1)][rng.below(3)];
-  spec.words = list(K, () => Int8Array.from({ length: 2048 }, () => rng.below(256) - 128));
+  spec.words = list(K, () => Int8Array.from({ length: 32 * D }, () => rng.below(256) - 128));
+  spec.letters = Int8Array.from({ length: K ? 2048 : 0 }, () => rng.below(256) - 128);
   return Object.assign(spec, { K }, changes);
 }
 
@@ -139,7 +140,7 @@ export function sections(spec) {
   const halves = (rows) =>
     bytes(2 * rows.length, (view) => rows.forEach((h, i) => view.setUint16(2 * i, h, true)));
   parts[4] = halves(spec.means.flatMap((row) => [...row]));
-  parts[5] = bytes(8 * N + 1232, (view) =>
+  parts[5] = bytes(12 * N + 1232, (view) =>
     [...spec.scales, ...spec.steps, ...spec.gains, ...spec.votes].forEach((value, i) =>
       view.setFloat32(4 * i, value, true),
     ),
@@ -156,7 +157,8 @@ export function sections(spec) {
     parts[10] = bytes(4 * out.length, (view) =>
       out.forEach((i, at) => view.setUint32(4 * at, i, true)),
     );
-  if (spec.K) parts[11] = joined(spec.words.map((list) => new Uint8Array(list.buffer)));
+  if (spec.K)
+    parts[11] = joined([...spec.words, spec.letters].map((list) => new Uint8Array(list.buffer)));
   return parts;
 }
 
@@ -223,7 +225,7 @@ export function assemble(parts, modelId) {
   });
   const file = new Uint8Array(end),
     view = new DataView(file.buffer);
-  file.set([0x89, ...new TextEncoder().encode('ELASTIC'), 2]);
+  file.set([0x89, ...new TextEncoder().encode('ELASTIC'), 3]);
   view.setUint32(12, kinds.length, true);
   view.setBigUint64(16, BigInt(end), true);
   file.set(modelId, 32);

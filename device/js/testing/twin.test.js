@@ -22,7 +22,7 @@ describe('against the slow twin', () => {
       const spec = draw(seed),
         bundle = readBundle(write(spec)),
         rng = generator(seed + 1000);
-      drawn.add(spec.K === 0 ? 'signs' : spec.K < spec.N ? 'a shared list' : 'a list per block');
+      drawn.add(spec.K === 0 ? 'signs' : spec.K < spec.N ? 'some words' : 'a list per block');
       for (const length of [0, 1, 2, 7]) {
         const history = Array.from({ length }, () => rng.below(spec.V)),
           held = distinct(history);
@@ -53,7 +53,7 @@ describe('against the slow twin', () => {
     assert.equal(drawn.size, 3);
   });
 
-  test('first planes are read through their lists of words, the others as signs', () => {
+  test('first planes name words where there are lists, the others hold signs', () => {
     const depths = [
         [1, 3, 2, 8],
         [1, 1, 0, 1],

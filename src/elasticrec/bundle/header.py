@@ -28,7 +28,7 @@ from elasticrec.space.file_bytes import (
 )
 
 MAGIC = b"\x89ELASTIC"
-VERSION = 2
+VERSION = 3
 LONGEST = 2**40
 """No bundle has more bytes."""
 LARGEST_FLOAT = 1e6

@@ -63,8 +63,9 @@ class Material:
             ("mixing weights", self.mixing.weights, (R, 2)),
             ("means", self.codes.means, (self.codes.n_groups, D)),
             ("the map", self.fold_map, (D, D)),
-            ("scales", self.codes.scales, (self.codes.n_blocks, 2)),
-            ("words", self.codes.words, (self.codes.n_lists, 256, 8)),
+            ("scales", self.codes.scales, (self.codes.n_blocks, 3)),
+            ("words", self.codes.words, (self.codes.n_lists, 32, self.codes.dimensions)),
+            ("letters", self.codes.letters, (256 if self.codes.n_lists else 0, 8)),
         )
         for noun, array, expected in shapes:
             if array is not None and array.shape != expected:

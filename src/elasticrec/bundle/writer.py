@@ -61,7 +61,7 @@ def pack(
     if len(hidden):
         sections[Kind.WITHDRAWN] = _little(hidden, "u4")
     if codes.n_lists:
-        sections[Kind.WORDS] = _little(codes.words, "i1")
+        sections[Kind.WORDS] = _little(codes.words, "i1") + _little(codes.letters, "i1")
     file = assemble(bytes.fromhex(material.model_id), sections)
     if ITEMS_PER_BYTE * len(file) < codes.n_items:
         raise InputError(

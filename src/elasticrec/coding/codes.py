@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from elasticrec.coding.signs import BLOCK, SIGNS, step_table
+from elasticrec.coding.words import HALF, LETTERS, pair_sums
 from elasticrec.data.errors import InputError
 from elasticrec.data.files import written_whole
 from elasticrec.data.interactions import fingerprint
@@ -18,17 +19,19 @@ class Codes:
     """What a model's bundles are made of, neighbours aside: V items, N blocks of 8 numbers."""
 
     planes: np.ndarray
-    """(N, 8, V) uint8: an item's byte of plane p of block n, a word or eight signs."""
+    """(N, 8, V) uint8: an item's byte of plane p of block n: two words, a letter or eight signs."""
     means: np.ndarray
     """(G, D) float16: the mean vector of each group, rotated."""
     person: np.ndarray
     """(D,) float16: the vector of a person about whom nothing is known, rotated."""
     scales: np.ndarray
-    """(N, 2) float32 ω and σ: by what each block's first plane and its others are scaled."""
+    """(N, 3) float32 ω, ν, σ: by what each block's words, letters and signs are scaled."""
     steps: np.ndarray
-    """(36,) float32: a(b, p) of depth b = 1 … 8 and plane p = 0 … b - 1, in units of the scale."""
+    """(36,) float32: a(c, q) of c = 1 … 8 planes of signs and plane q = 0 … c - 1, times σ."""
     words: np.ndarray
-    """(K, 256, 8) int8: how the first plane is read; with K = 0 it holds signs as others do."""
+    """(K, 32, D) int8: the first planes of blocks 0 … K - 1 name two of their list's words."""
+    letters: np.ndarray
+    """(256, 8) int8: what the next plane of every block names one of; (0, 8) where K = 0."""
     rotation: np.ndarray
     """(D, D) float32 orthogonal: a table's vector x becomes x @ rotation."""
     bounds: np.ndarray
@@ -87,7 +90,7 @@ class Codes:
     ) -> np.ndarray:
         """(stop - start, D) float32 vectors of one group's items as a row of depths keeps them.
 
-        A dropped block is the group's mean.
+        What is not kept is that of the group's mean.
 
         Args:
             start, stop: the items, which lie in one group.
@@ -100,30 +103,41 @@ class Codes:
         )
         if not depths.any():
             return vectors
-        gain = None
+        gain: np.ndarray | float = 1.0
         if with_gain:
             gain = self.gain_values[self.gains[self.row_of(depths), start:stop], None]
-        by_block = vectors.reshape(-1, self.n_blocks, BLOCK)
-        for n in np.flatnonzero(depths):
-            kept = self.copies(int(n), int(depths[n]), start, stop)
-            by_block[:, n] += kept if gain is None else kept * gain
-        return vectors
+        return np.asarray(vectors + self.copies(depths, start, stop) * gain)
 
-    def copies(self, block: int, depth: int, start: int, stop: int) -> np.ndarray:
-        """(stop - start, 8) float32: what one block of some items is about its mean, ungained."""
-        steps = step_table(self.steps)[depth - 1, :depth]
-        steps[0] *= self.scales[block, 0]
-        steps[1:] *= self.scales[block, 1]
-        total = self.reading(block)[self.planes[block, 0, start:stop]] * steps[0]
-        for p in range(1, depth):
-            total += SIGNS[self.planes[block, p, start:stop]] * steps[p]
-        return np.asarray(total)
+    def copies(self, depths: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """(stop - start, D) float32: what a row keeps of some items about their mean, ungained."""
+        total = np.zeros((stop - start, self.dimensions), dtype=np.float32)
+        for n in np.flatnonzero(depths[: self.n_lists]):
+            total += self.reading(int(n))[self.planes[n, 0, start:stop]]
+        by_block = total.reshape(-1, self.n_blocks, BLOCK)
+        table = step_table(self.steps)
+        wide = self.first_signs - len(self.letters) // LETTERS
+        for n in np.flatnonzero(np.asarray(depths) > wide):
+            first, planes = self.first_signs[n], self.planes[n, :, start:stop]
+            if len(self.letters):
+                by_block[:, n] += self.spelling(int(n))[planes[first - 1]]
+            c = int(depths[n]) - first
+            for q in range(c):
+                by_block[:, n] += SIGNS[planes[first + q]] * (table[c - 1, q] * self.scales[n, 2])
+        return total
 
-    def reading(self, block: int) -> np.ndarray:
-        """(256, 8) float32: the eight numbers that a byte of a block's first plane stands for."""
-        if not self.n_lists:
-            return SIGNS
-        return np.asarray(self.words[min(block, self.n_lists - 1)], dtype=np.float32)
+    @property
+    def first_signs(self) -> np.ndarray:
+        """(N,) the first plane of signs of each block: words and letters come before."""
+        spelt = int(len(self.letters) > 0)
+        return np.asarray((np.arange(self.n_blocks) < self.n_lists) + spelt, dtype=np.int64)
+
+    def spelling(self, n: int) -> np.ndarray:
+        """(256, 8) float32: the numbers that a letter of block n stands for."""
+        return np.asarray(self.letters.astype(np.float32) * self.scales[n, 1])
+
+    def reading(self, k: int) -> np.ndarray:
+        """(256, D) float32: the numbers that a byte of words of list k stands for."""
+        return pair_sums(self.words[k]) * self.scales[k, 0]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
@@ -142,11 +156,11 @@ class Codes:
     def load(cls, path: Path | str) -> Codes:
         """The codes that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
-            missing = {field.name for field in fields(cls)} - set(stored.files)
+            missing = sorted({field.name for field in fields(cls)} - set(stored.files))
             if missing:
                 raise InputError(
-                    f"{path} has no {', '.join(sorted(missing))}: another version of elasticrec "
-                    "made it; delete it, and `elasticrec estimate` makes it anew"
+                    f"{path} has no {', '.join(missing)}: another version of elasticrec made it; "
+                    "delete it, and `elasticrec estimate` makes it anew"
                 )
             return cls(**{field.name: stored[field.name] for field in fields(cls)})
 
@@ -158,17 +172,24 @@ def decode_item(codes: Codes, item: int, depths: np.ndarray, with_gain: bool = T
     if with_gain and any(depths):
         gain = float(codes.gain_values[codes.gains[codes.row_of(depths), item]])
     numbers = []
-    for n, depth in enumerate(int(depth) for depth in depths):
-        first = depth * (depth - 1) // 2  # where the steps of this depth begin
-        for j in range(BLOCK):
-            total = 0.0
-            for p in range(depth):
-                byte = int(codes.planes[n, p, item])
-                step = float(codes.steps[first + p]) * float(codes.scales[n, min(p, 1)])
-                if p == 0 and codes.n_lists:
-                    total += step * float(codes.words[min(n, codes.n_lists - 1), byte, j])
-                else:
-                    total += step if byte >> j & 1 else -step
-            mean = float(codes.means[group, BLOCK * n + j])
-            numbers.append(mean + total * gain)
+    for k in range(codes.dimensions):
+        total = 0.0
+        for n, depth in enumerate(int(depth) for depth in depths):
+            worded = depth > 0 and n < codes.n_lists
+            spelled = depth > worded and len(codes.letters) > 0
+            if worded:
+                high, low = divmod(int(codes.planes[n, 0, item]), HALF)
+                both = int(codes.words[n, low, k]) + int(codes.words[n, HALF + high, k])
+                total += float(codes.scales[n, 0]) * both
+            if k // BLOCK != n:
+                continue
+            if spelled:
+                letter = codes.letters[int(codes.planes[n, int(worded), item]), k % BLOCK]
+                total += float(codes.scales[n, 1]) * int(letter)
+            c = depth - worded - spelled
+            for q in range(c):
+                step = float(codes.steps[c * (c - 1) // 2 + q]) * float(codes.scales[n, 2])
+                byte = int(codes.planes[n, worded + spelled + q, item])
+                total += step if byte >> k % BLOCK & 1 else -step
+        numbers.append(float(codes.means[group, k]) + total * gain)
     return numbers

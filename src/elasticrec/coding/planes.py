@@ -1,9 +1,10 @@
 """Coding: a trained table becomes byte planes once, whatever compositions follow.
 
 All vectors are turned (by energy, then at random inside each block), and the mean of each item's
-group is taken off. What is left of a block, eight numbers, is written as the nearest of 256 words,
-where the catalogue is large enough to pay for them; what that leaves, or all of it, is divided by
-its spread and written as signs, the coarsest first. One plane of a block is one byte per item.
+group is taken off. What is left is written as words, where the catalogue is large enough to pay for
+them: the first plane of each of the first blocks names two. What they leave of each block is
+written as a letter. What that leaves, or all of it where there are no words, is divided by its
+block's spread and written as signs, the coarsest first. One plane of a block is one byte per item.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from elasticrec.coding.codes import Codes, decode_item
 from elasticrec.coding.gains import Gain, gain_bytes, row_gains
 from elasticrec.coding.rotation import energy_rotation, rotation_inside_blocks
 from elasticrec.coding.signs import BLOCK, PLANES, SIGNS, fit_steps, sign_planes
-from elasticrec.coding.words import WORDS, word_lists, worded
+from elasticrec.coding.words import LIST, spelt, word_lists, worded
 from elasticrec.data.errors import InputError
 
 __all__ = ["Codes", "decode_item", "encode"]
@@ -57,25 +58,22 @@ def encode(
     rotation = (energy_rotation(table) @ inside).astype(np.float32)
     rest = table.items @ rotation  # (V, D)
     means = _take_off_means(rest, bounds)
-    blocks = rest.reshape(-1, table.n_blocks, BLOCK)
     K = word_lists(table.n_items, table.n_blocks) if n_lists is None else n_lists
     if not 0 <= K <= table.n_blocks:
-        raise InputError(f"{K} lists of words, expected 0 to {table.n_blocks}, one per block")
-    planes, scales, steps, words = _coded(blocks, K, rng)
+        raise InputError(
+            f"{K} lists of words, expected 0 to {table.n_blocks}, at most one per block"
+        )
     codes = Codes(
-        planes=planes,
         means=means,
         person=(_unknown_person(table) @ rotation).astype(np.float16),
-        scales=scales,
-        steps=steps,
-        words=words,
         rotation=rotation,
         bounds=bounds,
         rows=_distinct(rows, table.n_blocks),
         gains=np.zeros((0, len(rest)), dtype=np.uint8),
         gain_values=np.ones(256, dtype=np.float32),
+        **_coded(rest, K, rng),
     )
-    codes = _with_gains(codes, blocks, gain)
+    codes = _with_gains(codes, rest, gain)
     log.info(
         "%d items in %d blocks coded, %d lists of words, %d rows",
         len(rest), table.n_blocks, K, len(codes.rows),
@@ -137,60 +135,64 @@ def _spreads(blocks: np.ndarray) -> np.ndarray:
     return np.sqrt(total / (len(blocks) * BLOCK)).astype(np.float32)
 
 
-def _coded(
-    blocks: np.ndarray, n_lists: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Planes (N, 8, V), scales (N, 2), the 36 steps and words (K, 256, 8) of numbers (V, N, 8)."""
-    V, N = blocks.shape[:2]
-    planes = np.empty((N, PLANES, V), dtype=np.uint8)
-    spreads = _spreads(blocks)
-    if not n_lists:
-        steps = _sign(blocks, spreads, planes)
-        words = np.empty((0, WORDS, BLOCK), dtype=np.int8)
-        return planes, np.stack([spreads, spreads], axis=1), steps, words
-    found = worded(blocks, spreads, n_lists, rng)
-    planes[:, 0] = found.bytes
-    rest = np.empty_like(blocks)
-    for n in range(N):
-        words = found.words[min(n, n_lists - 1)].astype(np.float32) * found.scales[n]
-        rest[:, n] = blocks[:, n] - words[found.bytes[n]]
-    spreads = _spreads(rest)
-    steps = np.ones(PLANES * (PLANES + 1) // 2, dtype=np.float32)  # words are read as they are
-    inner = np.concatenate([np.arange(b) > 0 for b in range(1, PLANES + 1)])
-    steps[inner] = _sign(rest, spreads, planes[:, 1:])
-    return planes, np.stack([found.scales, spreads], axis=1), steps, found.words
+def _coded(rest: np.ndarray, n_lists: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Planes (N, 8, V), scales (N, 3), the 36 steps, words and letters of vectors (V, D)."""
+    V, D = rest.shape
+    planes = np.zeros((D // BLOCK, PLANES, V), dtype=np.uint8)
+    scales = np.zeros((D // BLOCK, 3), dtype=np.float32)
+    first = np.zeros(D // BLOCK, dtype=np.int64)  # plane of signs
+    words, letters = np.empty((0, LIST, D), dtype=np.int8), np.empty((0, BLOCK), dtype=np.int8)
+    if n_lists:
+        rest = rest.copy()
+        worded_ = worded(rest, n_lists, rng)
+        planes[:n_lists, 0], scales[:n_lists, 0] = worded_.bytes, worded_.scales
+        spelt_ = spelt(rest, _spreads(rest.reshape(V, -1, BLOCK)), rng)
+        first[:n_lists] = 1
+        planes[np.arange(len(first)), first], scales[:, 1] = spelt_.bytes, spelt_.scales
+        words, letters, first = worded_.words, spelt_.letters, first + 1
+    blocks = rest.reshape(V, -1, BLOCK)
+    scales[:, 2] = _spreads(blocks)
+    steps = _sign(blocks, scales[:, 2], planes, first)
+    return {"planes": planes, "scales": scales, "steps": steps, "words": words, "letters": letters}
 
 
-def _sign(blocks: np.ndarray, spreads: np.ndarray, planes: np.ndarray) -> np.ndarray:
-    """The steps that fit P planes of signs (N, P, V), which are written, of numbers (V, N, 8)."""
-    P = planes.shape[1]
-    moments, products = np.zeros((P, P)), np.zeros(P)
+def _sign(
+    blocks: np.ndarray, spreads: np.ndarray, planes: np.ndarray, first: np.ndarray
+) -> np.ndarray:
+    """The steps that fit signs of numbers (V, N, 8); their planes (N, 8, V) are written.
+
+    Args:
+        first: (N,) the first plane of signs of each block; the last signs may have no place.
+    """
+    moments, products = np.zeros((PLANES, PLANES)), np.zeros(PLANES)
     scale = np.where(spreads > 0, spreads, 1)[:, None]
     for start in range(0, len(blocks), _ITEMS_AT_ONCE):
         part = blocks[start : start + _ITEMS_AT_ONCE]
-        columns = sign_planes(part / scale)[:P]  # (P, n, N)
-        planes[:, :, start : start + len(part)] = columns.transpose(2, 0, 1)
-        signs = (SIGNS[columns] * spreads[:, None]).reshape(P, -1)  # ±σ: large errors count
+        columns = sign_planes(part / scale)  # (8, n, N)
+        for n, p in enumerate(first.tolist()):
+            planes[n, p:, start : start + len(part)] = columns[: PLANES - p, :, n]
+        signs = (SIGNS[columns] * spreads[:, None]).reshape(PLANES, -1)  # ±σ: large errors count
         moments += signs @ signs.T
         products += signs @ part.reshape(-1)
     return fit_steps(moments, products)
 
 
-def _with_gains(codes: Codes, blocks: np.ndarray, kind: Gain) -> Codes:
-    """The codes with the gains of all their rows, from what was coded (V, N, 8)."""
+def _with_gains(codes: Codes, originals: np.ndarray, kind: Gain) -> Codes:
+    """The codes with the gains of all their rows, from what was coded (V, D)."""
     shape = (len(codes.rows), codes.n_items)
     squares, kept, products = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     whole = np.zeros(codes.n_items)
-    for n in range(codes.n_blocks):
-        original = blocks[:, n]
-        lengths = np.einsum("vj,vj->v", original, original)
-        whole += lengths
-        squares[codes.rows[:, n] > 0] += lengths
-        for depth in set(codes.rows[:, n].tolist()) - {0}:
-            copy = codes.copies(n, depth, 0, codes.n_items)
-            here = codes.rows[:, n] == depth
-            kept[here] += np.einsum("vj,vj->v", copy, copy)
-            products[here] += np.einsum("vj,vj->v", copy, original)
+    for start in range(0, codes.n_items, _ITEMS_AT_ONCE):
+        part = originals[start : start + _ITEMS_AT_ONCE]
+        here = np.s_[start : start + len(part)]
+        by_block = np.square(part).reshape(len(part), -1, BLOCK).sum(axis=2)  # (n, N)
+        whole[here] = by_block.sum(axis=1)
+        for row, depths in enumerate(codes.rows):
+            copy = codes.copies(depths, start, start + len(part))
+            wide = depths[: codes.n_lists].any()  # words say something of every block
+            squares[row, here] = whole[here] if wide else by_block[:, depths > 0].sum(axis=1)
+            kept[row, here] = np.einsum("vj,vj->v", copy, copy)
+            products[row, here] = np.einsum("vj,vj->v", copy, part)
     gains, values = gain_bytes(row_gains(squares, whole, kept, products, kind))
     return replace(codes, gains=gains, gain_values=values)
 

@@ -1,8 +1,11 @@
-"""Words: 256 vectors of eight numbers, one of which stands for a block of an item.
+"""Words: vectors as long as an item's, a few of which add up to a rough copy of it.
 
-A byte of signs says of each of eight numbers whether it is above its mean. A byte that names the
-nearest of 256 words says more, since blocks of items are far from evenly spread: the words are the
-centres that k-means finds, in whole numbers from -127 to 127.
+The first planes of the first blocks look beyond their blocks: each is a byte that names two words,
+one of 16 and one of 16 others, for what the bytes before it left over of the whole vector. Items
+lie in clusters, so whole words say more in a few bytes than any eight numbers do. What all words
+leave over of a block is then written by a letter, the nearest of 256 vectors of eight numbers that
+serve all blocks. Words are what k-means and then least squares find, letters what k-means finds, in
+whole numbers from -127 to 127.
 """
 
 from __future__ import annotations
@@ -13,91 +16,144 @@ import numpy as np
 
 from elasticrec.coding.signs import BLOCK
 
-WORDS = 256
-"""Words of a list: one byte names one."""
-ITEMS_PER_LIST = 2_500
-"""A catalogue has a list for so many items: lists take less than a byte per item."""
-ROUNDS = 20
-MOST_POINTS = 64 * WORDS
-"""Blocks that a list is fitted to; more change little."""
-_POINTS_AT_ONCE = 1 << 13
+HALF = 16
+"""Words that half a byte names one of."""
+LIST = 2 * HALF
+"""Words of a list: one byte names two."""
+LETTERS = 256
+"""Letters: one byte names one."""
+POINTS = 1 << 14
+"""Items that a list is fitted to; more change little."""
+ROUNDS, JOINT_ROUNDS = 20, 8
+"""Rounds of k-means, and of fitting both halves of a list together."""
+_ITEMS_AT_ONCE = 1 << 13
 _LARGEST = 127
+_RIDGE = 1e-3
+"""Of least squares, in items: it settles how far each half reaches."""
 
 
 def word_lists(n_items: int, n_blocks: int) -> int:
-    """K: how many lists a catalogue of so many items can pay for, at most one per block."""
-    return min(n_blocks, n_items // ITEMS_PER_LIST)
+    """K: how many lists a catalogue of so many items can pay for, at most one per block.
+
+    All lists together take no more than a byte per item.
+    """
+    return min(n_blocks, n_items // (LIST * BLOCK * n_blocks))
 
 
 @dataclass(frozen=True, eq=False)
 class Worded:
-    """Blocks of items as words."""
+    """Items as words."""
 
     words: np.ndarray
-    """(K, 256, 8) int8."""
+    """(K, 32, D) int8."""
     scales: np.ndarray
-    """(N,) float32: by what a block's words are multiplied."""
+    """(K,) float32: by what a list's words are multiplied."""
     bytes: np.ndarray
-    """(N, V) uint8: the word that stands for a block of an item."""
+    """(K, V) uint8: the first word in the low half of a byte, the second in the high one."""
 
 
-def worded(
-    blocks: np.ndarray, spreads: np.ndarray, n_lists: int, rng: np.random.Generator
-) -> Worded:
-    """The first blocks by words of their own, the rest by one common list, the last.
+def worded(vectors: np.ndarray, n_lists: int, rng: np.random.Generator) -> Worded:
+    """Vectors as sums of words; what these leave over stays in `vectors`.
 
     Args:
-        blocks: (V, N, 8) numbers about their means.
-        spreads: (N,) root mean squares of the blocks' numbers.
-        n_lists: K, 1 to N.
-        rng: draws the blocks that words are fitted to.
+        vectors: (V, D) float32 about their means.
+        n_lists: K.
+        rng: draws the items that words are fitted to.
     """
-    V, N = blocks.shape[:2]
-    scale = np.where(spreads > 0, spreads, 1).astype(np.float32)
-    words = np.empty((n_lists, WORDS, BLOCK), dtype=np.int8)
-    steps = np.empty(n_lists, dtype=np.float32)
+    V, D = vectors.shape
+    words = np.empty((n_lists, LIST, D), dtype=np.int8)
+    scales = np.empty(n_lists, dtype=np.float32)
+    bytes_ = np.empty((n_lists, V), dtype=np.uint8)
     for k in range(n_lists):
-        served = np.arange(k, N if k == n_lists - 1 else k + 1)
-        each = -(-MOST_POINTS // len(served))
-        points = np.concatenate([blocks[_some(V, each, rng), n] / scale[n] for n in served])
-        centres = centres_of(points, rng)
-        steps[k] = np.abs(centres).max(initial=0) / _LARGEST or 1.0
-        words[k] = np.rint(centres / steps[k])
-    lists = np.minimum(np.arange(N), n_lists - 1)
-    scales = (scale * steps[lists]).astype(np.float32)
-    bytes_ = np.empty((N, V), dtype=np.uint8)
-    for n, k in enumerate(lists):
-        bytes_[n] = nearest(blocks[:, n] / scales[n], words[k].astype(np.float32))
+        found = _fitted(vectors[rng.permutation(V)[:POINTS]], rng)
+        scales[k] = np.abs(found).max(initial=0) / _LARGEST or 1.0
+        words[k] = np.rint(found / scales[k])
+        sums = pair_sums(words[k]) * scales[k]
+        for start in range(0, V, _ITEMS_AT_ONCE):
+            part = vectors[start : start + _ITEMS_AT_ONCE]
+            near = nearest(part, sums)
+            bytes_[k, start : start + len(part)] = near
+            part -= sums[near]
     return Worded(words, scales, bytes_)
 
 
-def centres_of(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(256, 8) centres that k-means finds among points (n, 8), from points drawn at random.
+@dataclass(frozen=True, eq=False)
+class Spelt:
+    """Blocks of items as letters."""
 
-    A centre that no point is next to moves to a point drawn anew.
+    letters: np.ndarray
+    """(256, 8) int8."""
+    scales: np.ndarray
+    """(N,) float32: by what a block's letters are multiplied."""
+    bytes: np.ndarray
+    """(N, V) uint8."""
+
+
+def spelt(vectors: np.ndarray, spreads: np.ndarray, rng: np.random.Generator) -> Spelt:
+    """Blocks as letters; what these leave over stays in `vectors`.
+
+    Args:
+        vectors: (V, D) float32 about their means.
+        spreads: (N,) root mean squares of the blocks' numbers.
+        rng: draws the blocks that letters are fitted to.
     """
-    points = np.ascontiguousarray(points, dtype=np.float32)
-    centres = points[rng.permutation(len(points))[np.arange(WORDS) % len(points)]]
-    for _ in range(ROUNDS):
-        near = nearest(points, centres)
-        counts = np.bincount(near, minlength=WORDS)
-        sums = np.stack([np.bincount(near, column, minlength=WORDS) for column in points.T], axis=1)
-        spare = points[rng.integers(len(points), size=WORDS)]
-        means = sums / np.maximum(counts, 1)[:, None]
-        centres = np.where(counts[:, None] > 0, means, spare).astype(np.float32)
-    return centres
+    blocks = vectors.reshape(len(vectors), -1, BLOCK)  # (V, N, 8), the same memory
+    V, N = blocks.shape[:2]
+    scale = np.where(spreads > 0, spreads, 1).astype(np.float32)
+    drawn = rng.permutation(V * N)[:POINTS]
+    points = blocks[drawn // N, drawn % N] / scale[drawn % N, None]
+    centres = _centres(points, LETTERS, rng)
+    step = np.abs(centres).max(initial=0) / _LARGEST or 1.0
+    letters = np.rint(centres / step).astype(np.int8)
+    scales = (np.where(spreads > 0, spreads, 0) * step).astype(np.float32)  # nothing stays so
+    bytes_ = np.empty((N, V), dtype=np.uint8)
+    for n in range(N):
+        read = letters.astype(np.float32) * scales[n]
+        for start in range(0, V, _ITEMS_AT_ONCE):
+            part = blocks[start : start + _ITEMS_AT_ONCE, n]
+            near = nearest(part, read)
+            bytes_[n, start : start + len(part)] = near
+            part -= read[near]
+    return Spelt(letters, scales, bytes_)
+
+
+def pair_sums(words: np.ndarray) -> np.ndarray:
+    """(256, D) float32: the sum of two words of a list (32, D) that each byte names."""
+    words = words.astype(np.float32)
+    return np.asarray((words[:HALF] + words[HALF:, None]).reshape(HALF * HALF, -1))
 
 
 def nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """(n,) uint8 the centre (256, 8) next to each point (n, 8), some points at a time."""
+    """(n,) the centre (m, D) next to each point (n, D), the first of equal ones."""
     half = np.einsum("vj,vj->v", centres, centres) / 2
-    found = np.empty(len(points), dtype=np.uint8)
-    for start in range(0, len(points), _POINTS_AT_ONCE):
-        part = points[start : start + _POINTS_AT_ONCE]
-        found[start : start + len(part)] = (half - part @ centres.T).argmin(axis=1)
-    return found
+    return np.asarray((half - points @ centres.T).argmin(axis=1))
 
 
-def _some(n: int, wanted: int, rng: np.random.Generator) -> np.ndarray:
-    """Numbers below n, each once: so many of them, or all."""
-    return rng.permutation(n)[:wanted]
+def _fitted(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(32, D) words whose sums of two come near to points (n, D)."""
+    first = _centres(points, HALF, rng)
+    second = _centres(points - first[nearest(points, first)], HALF, rng)
+    words = np.concatenate([first, second])
+    for _ in range(JOINT_ROUNDS):
+        near = nearest(points, pair_sums(words))
+        named = np.zeros((len(points), LIST), dtype=np.float32)
+        named[np.arange(len(points)), near % HALF] = 1
+        named[np.arange(len(points)), HALF + near // HALF] = 1
+        counts = named.T @ named + _RIDGE * np.eye(LIST, dtype=np.float32)
+        words = np.linalg.solve(counts, named.T @ points + _RIDGE * words).astype(np.float32)
+    return words
+
+
+def _centres(points: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, d) centres that k-means finds among points (m, d), from points drawn at random.
+
+    A centre that no point is next to moves to a point drawn anew.
+    """
+    centres = points[rng.permutation(len(points))[np.arange(n) % len(points)]]
+    for _ in range(ROUNDS):
+        near = nearest(points, centres)
+        counts = np.bincount(near, minlength=n)[:, None]
+        sums = np.stack([np.bincount(near, column, minlength=n) for column in points.T], axis=1)
+        spare = points[rng.integers(len(points), size=n)]
+        centres = np.where(counts > 0, sums / np.maximum(counts, 1), spare).astype(np.float32)
+    return centres

@@ -26,11 +26,14 @@ class Decoder:
         self._planes = _tensor(codes.planes, device)  # (N, 8, V)
         self._means = _tensor(codes.means.astype(np.float32), device)  # (G, D)
         self._scales = _tensor(codes.scales, device)
-        self._steps = step_table(codes.steps.astype(np.float32))  # (8, 8)
-        tables = self._steps[:, :, None, None] * SIGNS  # (8, 8, 256, 8): depth, plane, byte
+        steps = step_table(codes.steps.astype(np.float32))  # (8, 8)
+        tables = steps[:, :, None, None] * SIGNS  # (8, 8, 256, 8): planes, plane, byte
         self._signs = torch.from_numpy(tables).to(device)
-        readings = np.stack([codes.reading(n) for n in range(codes.n_blocks)])
-        self._readings = torch.from_numpy(readings).to(device)  # (N, 256, 8)
+        self._words = torch.zeros((0, codes.dimensions), device=device)
+        if codes.n_lists:
+            readings = np.concatenate([codes.reading(k) for k in range(codes.n_lists)])
+            self._words = torch.from_numpy(readings).to(device)  # (K·256, D)
+        self._letters = _tensor(codes.letters.astype(np.float32), device)  # (256, 8), or none
         self._device = device
         self._kept: OrderedDict[tuple[int, bytes], Tensor] = OrderedDict()
         self._lock = threading.Lock()
@@ -59,36 +62,35 @@ class Decoder:
         vectors = self._means[group].repeat(hi - lo, 1)
         if not depths.any():
             return vectors
-        gain = self._gain(depths, lo, hi)
-        by_block = vectors.view(hi - lo, -1, SIGNS.shape[1])  # (n, N, 8)
-        for depth in np.unique(depths[depths > 0]).tolist():
-            blocks = torch.from_numpy(np.flatnonzero(depths == depth)).to(self._device)
-            kept = self._first(blocks, lo, hi) * float(self._steps[depth - 1, 0])
-            if depth > 1:
-                kept += self._others(blocks, depth, lo, hi)
-            by_block[:, blocks] += kept * gain[:, None, None]
-        return vectors
+        kept = torch.zeros_like(vectors)
+        lists = np.flatnonzero(depths[: self._codes.n_lists])
+        if len(lists):
+            kept += self._summed(self._planes[lists, 0, lo:hi], self._words, lists)
+        by_block = kept.view(hi - lo, -1, SIGNS.shape[1])  # (n, N, 8)
+        first = self._codes.first_signs
+        spelt = np.flatnonzero(depths >= first) if len(self._letters) else first[:0]
+        if len(spelt):
+            at = first[spelt] - 1
+            by_block[:, spelt] += self._by_block(self._planes[spelt, at, lo:hi][:, None], 1, spelt)
+        counts = np.maximum(depths.astype(np.int64) - first, 0)
+        for count, start in np.unique(np.stack([counts, first], 1)[counts > 0], axis=0).tolist():
+            blocks = np.flatnonzero((counts == count) & (first == start))
+            planes = self._planes[blocks, start : start + count, lo:hi]
+            by_block[:, blocks] += self._by_block(planes, 2, blocks)
+        return vectors + kept * self._gain(depths, lo, hi)[:, None]
 
-    def _first(self, blocks: Tensor, lo: int, hi: int) -> Tensor:
-        """(n, b, 8) what the first planes of some blocks say."""
-        at = self._planes[blocks, 0, lo:hi].T.to(torch.int32)  # (n, b)
-        at = at + 256 * torch.arange(len(blocks), dtype=torch.int32, device=self._device)
-        table = self._readings[blocks] * self._scales[blocks, 0, None, None]
-        return (
-            table.reshape(-1, SIGNS.shape[1])
-            .index_select(0, at.reshape(-1))
-            .view(hi - lo, len(blocks), -1)
-        )
+    def _by_block(self, planes: Tensor, kind: int, blocks: np.ndarray) -> Tensor:
+        """(n, b, 8) what planes (b, c, n) of some blocks say: letters (1) or signs (2)."""
+        b, c, n = planes.shape
+        table = self._letters if kind == 1 else self._signs[c - 1, :c].reshape(-1, SIGNS.shape[1])
+        sums = self._summed(planes.transpose(0, 1).reshape(c, b * n), table, np.arange(c))
+        scales: Tensor = self._scales[blocks, kind, None]
+        return sums.view(b, n, -1).transpose(0, 1) * scales
 
-    def _others(self, blocks: Tensor, depth: int, lo: int, hi: int) -> Tensor:
-        """(n, b, 8) what the planes after the first say of blocks of one depth."""
-        bytes_ = self._planes[blocks, 1:depth, lo:hi].permute(2, 0, 1)  # (n, b, depth - 1)
-        index = bytes_.to(torch.int32) + 256 * torch.arange(
-            depth - 1, dtype=torch.int32, device=self._device
-        )
-        table = self._signs[depth - 1, 1:depth].reshape(-1, SIGNS.shape[1])
-        sums = embedding_bag(index.reshape(-1, depth - 1), table, mode="sum")
-        return sums.view(hi - lo, len(blocks), -1) * self._scales[blocks, 1, None]
+    def _summed(self, planes: Tensor, table: Tensor, tables: np.ndarray) -> Tensor:
+        """(n, d) sums of what bytes (c, n) say, by the tables of 256 rows that are numbered."""
+        at = torch.from_numpy(256 * tables.astype(np.int32)).to(self._device)
+        return embedding_bag(planes.T.to(torch.int32) + at, table, mode="sum")
 
     def _gain(self, depths: np.ndarray, lo: int, hi: int) -> Tensor:
         """(n,) the gains of some items under a row."""

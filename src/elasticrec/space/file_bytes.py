@@ -20,9 +20,9 @@ SHAPE_BYTES, META_BYTES, GROUP_BYTES = 64, 512, 16
 STEPS = DEEPEST * (DEEPEST + 1) // 2
 """Steps a(b, p) of the depths b = 1 … 8 and planes p < b."""
 DECODE_BYTES = 4 * (STEPS + 256 + 16)
-"""Steps, values of gains and values of votes; two scales of each block come before them."""
-LIST_BYTES = 256 * BLOCK
-"""One list of words."""
+"""Steps, values of gains and values of votes; three scales of each block come before them."""
+WORDS, LETTERS_BYTES = 32, 256 * BLOCK
+"""Words of a list, each of D bytes; and all letters."""
 VECTOR_PREFIX_BYTES = 48
 """What stands before the numbers in a person's vector file."""
 MOST_NEIGHBOURS = 16
@@ -144,16 +144,18 @@ class FileAccounting(Accounting):
         beside = (self.map, self.id_bytes > 0, self.n_withdrawn > 0, self.n_lists > 0)
         n_sections = 6 + neighbours + sum(beside)
         at = PREFIX_BYTES + ENTRY_BYTES * n_sections
-        means = (G + 1) * BLOCK * N * 2
-        for length in (SHAPE_BYTES, META_BYTES, G * (GROUP_BYTES + N), means, 8 * N + DECODE_BYTES):
+        means, decode = (G + 1) * BLOCK * N * 2, 12 * N + DECODE_BYTES
+        for length in (SHAPE_BYTES, META_BYTES, G * (GROUP_BYTES + N), means, decode):
             at = aligned(at) + length
         return aligned(at)
 
     def _tail_bytes(self) -> int:
         """Map, ids, withdrawn items and words, with the padding between them; 0 without any."""
         at = 0
-        square = (BLOCK * self.n_blocks) ** 2 * 2 if self.map else 0
-        for length in (square, self.id_bytes, 4 * self.n_withdrawn, LIST_BYTES * self.n_lists):
+        D = BLOCK * self.n_blocks
+        square = 2 * D * D if self.map else 0
+        words = WORDS * D * self.n_lists + LETTERS_BYTES if self.n_lists else 0
+        for length in (square, self.id_bytes, 4 * self.n_withdrawn, words):
             at = aligned(at) + length if length else at
         return at
 

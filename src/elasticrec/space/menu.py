@@ -15,7 +15,7 @@ NEIGHBOURS = (0, 1, 2, 4, 8, 16)
 """Neighbour counts of the default menu."""
 NEIGHBOUR_BYTES = 2.5
 """About what a neighbour takes."""
-NARROW, DEEP = (2, 4, 8, 16), (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+NARROW, DEEP = (2, 4, 8, 12, 16), (1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
 """Planes per item: so many, and so many times N."""
 SHARPNESS, WORDS_SHARPNESS = 0.75, 0.5
 """Energies are raised to this power, with signs alone and beside words: a list's top needs the weak
@@ -24,7 +24,7 @@ LEAST_SHARE, MOST_SHARE = 1 / 12, 2.0
 """Bytes of neighbours beside those of codes, between which a row is worth its place."""
 
 
-def default_menu(energy: np.ndarray, *, words: bool = False) -> Menu:
+def default_menu(energy: np.ndarray, *, n_lists: int = 0) -> Menu:
     """At most about 48 rows from nothing to all there is, each dense row part of the next.
 
     A row that keeps both codes and neighbours must have neither far more of the one than of the
@@ -33,13 +33,13 @@ def default_menu(energy: np.ndarray, *, words: bool = False) -> Menu:
 
     Args:
         energy: (N,) how much each block moves scores, item × user (`space.energy`).
-        words: whether first planes hold words.
+        n_lists: K, blocks whose first plane holds words.
     """
     N = len(energy)
     totals = sorted({n for n in NARROW if n < N} | {round(share * N) for share in DEEP} | {0})
     rows, counts = [], []
-    sharp = np.asarray(energy) ** (WORDS_SHARPNESS if words else SHARPNESS)
-    for depths in filled_depths(sharp, totals, words=words):
+    sharp = np.asarray(energy) ** (WORDS_SHARPNESS if n_lists else SHARPNESS)
+    for depths in filled_depths(sharp, totals, n_lists=n_lists):
         for count in NEIGHBOURS:
             if _worth_a_row(int(depths.sum()), count, DEEPEST * N):
                 rows.append(depths)
@@ -54,17 +54,17 @@ def _worth_a_row(planes: int, count: int, everything: int) -> bool:
     return LEAST_SHARE <= NEIGHBOUR_BYTES * count / planes <= MOST_SHARE
 
 
-def filled_depths(energy: np.ndarray, totals: Sequence[int], *, words: bool = False) -> np.ndarray:
+def filled_depths(energy: np.ndarray, totals: Sequence[int], *, n_lists: int = 0) -> np.ndarray:
     """(n, N) uint8 depths that spend so many planes in all; each row contains the smaller ones.
 
     Planes go one by one to the block whose next plane lowers the mean square error of a score most:
-    reverse water-filling in whole planes. A word says so much more than a plane of signs that every
-    block gets its word before any gets signs.
+    reverse water-filling in whole planes. Words come first, list by list, then a letter of each
+    block by energy: each says what those before it left over, and signs what all of them left over.
 
     Args:
         energy: (N,) mean square of what each block adds to a score.
         totals: numbers of planes, from 0 to 8·N.
-        words: whether first planes hold words.
+        n_lists: K, blocks whose first plane holds words.
     """
     energy = np.asarray(energy, dtype=np.float64)
     if energy.ndim != 1 or not len(energy) or not np.isfinite(energy).all() or energy.min() < 0:
@@ -73,9 +73,9 @@ def filled_depths(energy: np.ndarray, totals: Sequence[int], *, words: bool = Fa
     if min(totals) < 0 or max(totals) > most:
         raise InputError(f"{min(totals)} to {max(totals)} planes, expected 0 to {most}")
     gains = energy[:, None] * -np.diff(LEFT_OVER)  # (N, 8), falling along each row
-    if words:
-        gains = gains[:, :-1]  # signs start anew after the word
-    order = np.argsort(-gains.ravel(), kind="stable") // gains.shape[1]  # blocks, plane by plane
-    if words:
-        order = np.concatenate([np.argsort(-energy, kind="stable"), order])
+    first = (np.arange(len(energy)) < n_lists) + int(n_lists > 0)  # plane of signs
+    gains[np.arange(DEEPEST) >= DEEPEST - first[:, None]] = -1  # no place is left for these
+    order = np.argsort(-gains.ravel(), kind="stable")[: most - first.sum()] // DEEPEST
+    if n_lists:
+        order = np.concatenate([np.arange(n_lists), np.argsort(-energy, kind="stable"), order])
     return np.array([np.bincount(order[:n], minlength=len(energy)) for n in totals], np.uint8)

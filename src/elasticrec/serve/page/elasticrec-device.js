@@ -29,7 +29,6 @@ const MAGIC = '89454c4153544943', VECTOR = '89454c564543544f', PATCH = '89454c50
 const KINDS = ' SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN WORDS'.split(' ');
 const PREFIX = 64, ENTRY = 32, LARGEST = 1e6, STRETCH = 2048;
 const UPPER = new Uint8Array(Uint16Array.of(1).buffer)[0]; // the half of a u64 that weighs more
-const SIGNS = Int8Array.from({ length: 2048 }, (_, i) => ((i >> 3 >> (i & 7)) & 1 ? 1 : -1)); // (5)
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // a mark is text too
 const word = new Uint32Array(1), float = new Float32Array(word.buffer), { fround } = Math;
 
@@ -80,7 +79,7 @@ function halves(bytes, what) {
 function checkStart(bytes, least, magic, what) {
   within(bytes.length, least, 2 ** 40, `length of the ${what}`);
   same(hex(bytes.subarray(0, 8)), magic, `first bytes of the ${what}`);
-  same(bytes[8] | (bytes[9] << 8), magic === MAGIC ? 2 : 1, `version of the ${what}`);
+  same(bytes[8] | (bytes[9] << 8), magic === MAGIC ? 3 : 1, `version of the ${what}`);
 }
 
 const CRC = Uint32Array.from({ length: 256 }, (_, i) => {
@@ -211,7 +210,7 @@ function addFour(sums, codes, a, size, last, A, B, C, D) {
 
 /** An open bundle; made by `openBundle` or `readBundle`. */
 export class Bundle {
-  #V; #N; #D; #kind; #scaled; #about; #scales; #steps; #gains; #votes; #means;
+  #V; #N; #D; #K; #kind; #scaled; #about; #scales; #steps; #gains; #votes; #means;
   #words; #bits; #groups; #codes; #slots; #map; #ids; #idView;
   #order = /** @type {Uint32Array | undefined} */ (undefined); // item numbers by rising key
   #withdrawn = /** @type {number[]} */ ([]); #T = /** @type {Float32Array[]} */ ([]); // tables
@@ -225,19 +224,17 @@ export class Bundle {
     const N = this.#N = within(view.getUint16(6, true), 1, 256, 'blocks per item');
     const D = this.#D = 8 * N, kind = this.#kind = within(shape[9], 0, 3, 'id kind');
     this.#scaled = within(shape[11], 0, 1, 'vote scale');
-    const K = within(view.getUint16(12, true), 0, N, 'lists of words');
+    const K = this.#K = within(view.getUint16(12, true), 0, N, 'lists of words');
     same(shape[8], 8, 'numbers per block');
-    checkZero(shape, 14, 16);
-    checkZero(shape, 56, 64);
-    const decode = viewOf(need(sections, 'DECODE', 8 * N + 1232)), E = 2 * N;
+    for (const [from, to] of [[14, 16], [56, 64]]) checkZero(shape, from, to);
+    const decode = viewOf(need(sections, 'DECODE', 12 * N + 1232)), E = 3 * N;
     const floats = Float32Array.from({ length: E + 308 }, (_, i) => within(
       decode.getFloat32(4 * i, true), i >= E && i < E + 36 ? -LARGEST : 0, LARGEST, 'DECODE'));
     this.#scales = floats.subarray(0, E), this.#steps = floats.subarray(E, E + 36);
     this.#gains = floats.subarray(E + 36, E + 292), this.#votes = floats.subarray(E + 292);
     same(this.#votes[0], 0, 'vote of weight 0');
-    const { buffer, byteOffset } = need(sections, 'WORDS', 2048 * K || undefined);
-    this.#words = Array.from({ length: N }, (_, n) => ( // of first planes, by block
-      K ? new Int8Array(buffer, byteOffset + 2048 * Math.min(n, K - 1), 2048) : SIGNS));
+    const words = need(sections, 'WORDS', K ? 32 * D * K + 2048 : undefined);
+    this.#words = new Int8Array(words.buffer, words.byteOffset, words.length);
     this.#means = halves(need(sections, 'MEANS', 2 * (G + 1) * D), 'MEANS');
     this.#map = sections.MAP && halves(need(sections, 'MAP', 2 * D * D), 'MAP');
     this.#bits = Math.max(1, 32 - Math.clz32(V - 1)); // of an item number
@@ -253,7 +250,7 @@ export class Bundle {
     this.#idView = viewOf(this.#ids);
     if (kind === 3) this.#checkTexts();
     this.#about = {
-      version: 2, bytes: bytes.length, modelId: hex(bytes.subarray(32, 64)), items: V, wordLists: K,
+      version: 3, bytes: bytes.length, modelId: hex(bytes.subarray(32, 64)), items: V, wordLists: K,
       dimensions: D, trained: within(u64(view, 16), 0, 253402300799, 'date of the training'),
       catalogue: catalogue.some((byte) => byte) ? hex(catalogue) : null,
       person: ['history', 'vector+history'][within(shape[10], 0, 1, 'person')],
@@ -399,22 +396,23 @@ export class Bundle {
 
   /** x of an item (6), divided by its length (10). @param {number} number */
   #direction(number) {
-    const { g, first, size, depths, codesAt } = this.#groupOf(number), D = this.#D;
-    const x = Float64Array.from(this.#means.subarray(g * D, (g + 1) * D));
-    const gainAt = codesAt + number - first, gain = this.#gains[this.#codes[gainAt]];
-    let at = gainAt + size; // the item's byte in the next column
-    depths.forEach((b, n) => {
-      for (let j = 0; b && j < 8; j++) {
-        let sum = 0;
-        for (let p = 0; p < b; p++) {
-          const a = this.#steps[(b * (b - 1)) / 2 + p], W = p ? SIGNS : this.#words[n];
-          sum += a * this.#scales[2 * n + Math.min(p, 1)] * W[8 * this.#codes[at + p * size] + j];
+    const { g, first, size, depths, columns, codesAt } = this.#groupOf(number), D = this.#D;
+    const codes = this.#codes, start = codesAt + number - first, t = new Float64Array(D);
+    for (const signs of [false, true]) { // first all words, then letters and signs of each block
+      for (let n = 0, at = start + size; n < this.#N; at += size * depths[n++]) {
+        const wide = Number(n < this.#K), r = depths[n] - wide, c = r - Math.min(this.#K, 1);
+        const v = codes[at], low = (32 * n + (v & 15)) * D, high = (32 * n + 16 + (v >> 4)) * D;
+        const W = this.#words, ω = signs || !wide || r < 0 ? 0 : this.#scales[3 * n];
+        for (let k = 0; ω && k < D; k++) t[k] += ω * (W[low + k] + W[high + k]);
+        for (let q = c - r, a = at + wide * size; signs && q < c; q++, a += size) {
+          const b = codes[a], i = 32 * D * this.#K + 8 * b, ν = this.#scales[3 * n + 1];
+          const s = this.#steps[(c * (c - 1)) / 2 + q] * this.#scales[3 * n + 2];
+          for (let j = 0; j < 8; j++) t[8 * n + j] += q < 0 ? ν * W[i + j] : (b >> j) & 1 ? s : -s;
         }
-        x[8 * n + j] += sum * gain;
       }
-      at += b * size;
-    });
-    return unit(x);
+    }
+    const gain = columns && this.#gains[codes[start]];
+    return unit(t.map((sum, k) => this.#means[g * D + k] + sum * gain));
   }
 
   /** Who asks (10). @param {Uint32Array} held @param {Bytes | null} [user] */
@@ -447,23 +445,25 @@ export class Bundle {
    * @param {Uint8Array} depths @param {Float32Array} u @param {Set<Float32Array>} made for u
    */
   #tablesOf(depths, u, made) {
-    const N = this.#N, tables = [];
+    const N = this.#N, D = this.#D, letters = this.#words.subarray(32 * D * this.#K), tables = [];
     for (let n = 0; n < N; n++) {
-      for (let p = 0, b = depths[n]; p < b; p++) {
-        const step = (b * (b - 1)) / 2 + p, T = this.#T[step * N + n] ??= new Float32Array(256);
-        tables.push(T);
-        if (made.has(T)) continue;
-        made.add(T.fill(0));
-        const s = fround(this.#steps[step] * this.#scales[2 * n + Math.min(p, 1)]);
-        const W = p ? SIGNS : this.#words[n];
-        for (let j = 0; j < 8; j++) {
-          const w = fround(u[8 * n + j] * s), half = 1 << j;
-          if (W === SIGNS) for (let v = 0; v < half; v++) T[v + half] = T[v] + w, T[v] -= w;
-          else for (let v = 0; v < 256; v++) T[v] += fround(W[8 * v + j] * w);
+      const c = depths[n] - Number(n < this.#K) - Math.min(this.#K, 1), words = 32 * n * D;
+      for (let q = c - depths[n]; q < c; q++) {
+        const step = q < 0 ? 36 + Number(q < -1) : (c * (c - 1)) / 2 + q;
+        const T = tables[tables.length] = this.#T[step * N + n] ??= new Float32Array(256);
+        if (made.has(T) || !made.add(T.fill(0))) continue;
+        const A = Float32Array.from({ length: q < -1 ? 32 : 0 }, (_, w) => this.#scales[3 * n]
+          * u.reduce((sum, value, k) => sum + value * this.#words[words + w * D + k], 0));
+        for (let v = 0; q < -1 && v < 256; v++) T[v] = A[v & 15] + A[16 + (v >> 4)];
+        const ν = this.#scales[3 * n + 1], s = fround(this.#steps[step] * this.#scales[3 * n + 2]);
+        for (let j = 0; q >= -1 && j < 8; j++) {
+          const w = fround(u[8 * n + j] * (q < 0 ? ν : s)), half = 1 << j;
+          for (let v = 0; q < 0 && v < 256; v++) T[v] += fround(letters[8 * v + j] * w);
+          for (let v = 0; q >= 0 && v < half; v++) T[v + half] = T[v] + w, T[v] -= w;
         }
       }
     }
-    while (tables.length % 4) tables.push(this.#T[36 * N] ??= new Float32Array(256));
+    while (tables.length % 4) tables.push(this.#T[38 * N] ??= new Float32Array(256));
     return tables;
   }
 
