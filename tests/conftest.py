@@ -50,7 +50,7 @@ def pytest_runtest_setup(item):
 
 
 def quick_neighbours(train):
-    """Sixteen co-occurring items of each item, their weights in 15 steps."""
+    """The co-occurring items of each item, their weights in 15 steps."""
     from elasticrec.blocks.cooccurrence import count_cooccurrence
     from elasticrec.coding.neighbours import SLOTS, Neighbours
 

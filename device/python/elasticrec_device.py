@@ -245,7 +245,7 @@ class _File:
         self.sizes, self.counts = (entries[name].astype(np.int64) for name in ("size", "count"))
         _within("size of a group", self.sizes, 1, self.V)
         _equal("sum of the sizes", self.sizes.sum(), self.V)
-        _within("neighbours per item", self.counts, 0, 16)
+        _within("neighbours per item", self.counts, 0, 64)
         _within("reserved bytes of GROUPS", entries["zero"], 0, 0)
         _within("a vote weight", self.weights, 0, 1e6)
         _within("depth of a block", self.depths, 0, 8)

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elasticrec.blocks.cooccurrence import count_cooccurrence
+from elasticrec.coding.linear import ONE_BY_ONE as SLOTS
 from elasticrec.coding.linear import LinearConfig, linear_lists, shared_weight
-from elasticrec.coding.neighbours import SLOTS, Neighbours
+from elasticrec.coding.neighbours import Neighbours
 from elasticrec.coding.neighbours import packed as on_levels
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.splitting import Split

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 PARTS = ("menu", "codes", "neighbours", "mixing")
 """What a coded model has beside split, table and groups, in the order they are made."""
-SOURCES = ("cooccurrence", "linear")
+SOURCES = ("cooccurrence", "linear", "linear-plain")
 """Where neighbours may come from."""
 Tell = Callable[[str], None]
 """Called with the name of a part that is about to be made."""
@@ -44,7 +44,7 @@ class StoringConfig:
     """How row gains are made: `norm` or `projection`."""
     neighbours: str = "best"
     """Where neighbours come from: one of `SOURCES`, or the one `best` on validation."""
-    n_users: int = 2_000
+    n_users: int = 5_000
     """Validation users on whom mixing weights are fitted."""
     metric: str = "recall@50"
     """What mixing weights shall make highest."""
@@ -196,9 +196,12 @@ def neighbour_source(folder: ModelFolder) -> str:
 
 def make_neighbours(source: str, train: Pairs) -> Neighbours:
     """The neighbours of one source."""
+    from elasticrec.coding.linear import PLAIN, LinearConfig
     from elasticrec.coding.neighbours import cooccurrence_neighbours, linear_neighbours
 
-    return linear_neighbours(train) if source == "linear" else cooccurrence_neighbours(train)
+    if source == "cooccurrence":
+        return cooccurrence_neighbours(train)
+    return linear_neighbours(train, config=PLAIN if source == "linear-plain" else LinearConfig())
 
 
 def _mixing(folder: ModelFolder, config: StoringConfig, device: str) -> Mixing:

@@ -122,10 +122,10 @@ def steps(draw):
 
 
 def neighbours(draw, V):
-    """Lists of 0 to 16; of a large catalogue only some items are anyone's neighbour."""
+    """Lists of 0 to 64; of a large catalogue only some items are anyone's neighbour."""
     pool = np.arange(V) if V < 1000 else np.array([V - 1 - i * (V // 50) for i in range(50)])
-    numbers = pool[draw.below(len(pool), (V, 16))]
-    weights = -np.sort(-draw.below(16, (V, 16)), axis=1)
+    numbers = pool[draw.below(len(pool), (V, 64))]
+    weights = -np.sort(-draw.below(16, (V, 64)), axis=1)
     weights[::7, 3:] = 0
     values = np.arange(16) / 12 + (np.arange(16) ** 2) / 256
     return Neighbours(
@@ -148,7 +148,7 @@ def item_ids(kind, V):
     return None
 
 
-MIXED = (((8, 3, 1), (4, 2, 0), (0, 5, 0), (0, 0, 0), (6, 0, 7), (0, 0, 0)), (4, 1, 0, 16, 8, 0))
+MIXED = (((8, 3, 1), (4, 2, 0), (0, 5, 0), (0, 0, 0), (6, 0, 7), (0, 0, 0)), (4, 1, 0, 64, 8, 0))
 BEFORE = (((4, 2, 0), (2, 1, 0), (0, 5, 0), (0, 0, 0), (0, 0, 0), (0, 0, 0)), (2, 1, 0, 8, 8, 0))
 
 CASES = (
@@ -174,7 +174,7 @@ CASES = (
     ),
     Case(
         "mixed",
-        "everything at once: depths 0 to 8, 0 to 16 neighbours, a group that keeps nothing, "
+        "everything at once: depths 0 to 8, 0 to 64 neighbours, a group that keeps nothing, "
         "u64 ids, a map, withdrawn items, votes by root, two lists of words for three blocks",
         (25, 30, 17, 31, 8, 20),
         *MIXED,

@@ -169,7 +169,7 @@ def of_groups():
         ("size", 6, "sizes that sum to one item more"),
         ("size", 2**32 - 1, "a size near 2^32"),
         ("neighbours", 3, "more neighbours than the section has"),
-        ("neighbours", 17, "17 neighbours per item"),
+        ("neighbours", 65, "65 neighbours per item"),
         ("neighbours", 255, "255 neighbours per item"),
         ("reserved", 1, "a reserved byte that is not 0"),
         ("by_vector", NAN, "a vote weight that is NaN"),

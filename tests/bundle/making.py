@@ -5,7 +5,7 @@ import numpy as np
 from elasticrec.bundle.material import Material
 from elasticrec.coding.codes import Codes
 from elasticrec.coding.mixing import Mixing
-from elasticrec.coding.neighbours import Neighbours
+from elasticrec.coding.neighbours import SLOTS, Neighbours
 from elasticrec.space.composition import Menu
 
 
@@ -32,8 +32,8 @@ def random_material(rng, sizes, n_blocks, *, n_rows=5, menu=None, n_lists=None, 
         gains=rng.integers(0, 256, (len(rows), V), dtype=np.uint8),
         gain_values=np.sort(rng.uniform(0, 2, 256)).astype(np.float32),
     )
-    weights = -np.sort(-rng.integers(0, 16, (V, 16)), axis=1)
-    numbers = np.where(weights, rng.integers(0, V, (V, 16)), 0)
+    weights = -np.sort(-rng.integers(0, 16, (V, SLOTS)), axis=1)
+    numbers = np.where(weights, rng.integers(0, V, (V, SLOTS)), 0)
     values = np.concatenate([[0], np.sort(rng.uniform(0, 1, 15))])
     lists = Neighbours(
         numbers.astype(np.uint32), weights.astype(np.uint8), values.astype(np.float32)
@@ -63,7 +63,7 @@ def random_letters(rng, n_lists):
 def random_menu(rng, n_blocks, n_rows):
     """Distinct rows, the first of which keeps nothing."""
     depths = rng.integers(0, 9, (n_rows, n_blocks)) * rng.integers(0, 2, (n_rows, 1))
-    counts = rng.choice([0, 1, 2, 4, 8, 16], n_rows)
+    counts = rng.choice([0, 1, 2, 4, 8, 16, SLOTS], n_rows)
     depths[0], counts[0] = 0, 0
     together = np.unique(np.column_stack([depths, counts]), axis=0)
     return Menu(together[:, :-1], together[:, -1])

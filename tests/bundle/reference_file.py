@@ -125,7 +125,7 @@ class ReferenceFile:
         for g in range(self.G):
             size, K, a, b, c, vector, history = struct.unpack_from("<IBBBBff", part, 16 * g)
             need(size >= 1, f"group {g} is empty")
-            need(K <= 16, f"{K} neighbours per item")
+            need(K <= 64, f"{K} neighbours per item")
             zeros([a, b, c], f"group {g}")
             finite([vector, history], "vote weight", 0)
             at = 16 * self.G + g * self.N

@@ -39,7 +39,7 @@ def test_the_page_spells_the_magic(name):
     ("name", "value", "words"),
     [
         ("size", 0, "size is 0, a bundle holds 1 to 67108864"),
-        ("neighbours", 17, "neighbours is 17"),
+        ("neighbours", 65, "neighbours is 65"),
         ("by_vector", float("nan"), "by_vector is nan"),
         ("by_history", 2e6, "by_history is 2000000.0"),
     ],

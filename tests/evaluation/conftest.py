@@ -15,11 +15,11 @@ from elasticrec.evaluation.questions import Questions
 from elasticrec.space.composition import Menu
 
 DEPTHS = [[0, 0, 0], [1, 0, 0], [2, 1, 0], [3, 2, 2], [8, 8, 8]]
-COUNTS = (0, 1, 4, 16)
+COUNTS = (0, 1, 4, 64)
 
 
 def random_neighbours(rng, n_items):
-    """Up to 16 neighbours of each item, by falling weight, some lists short."""
+    """Up to 64 neighbours of each item, by falling weight, some lists short."""
     numbers = np.zeros((n_items, SLOTS), dtype=np.uint32)
     weights = np.zeros((n_items, SLOTS), dtype=np.uint8)
     for item in range(n_items):

@@ -6,7 +6,7 @@ from elasticrec.blocks.folder import ModelFolder
 from elasticrec.blocks.table import BlockTable
 from elasticrec.coding.codes import Codes
 from elasticrec.coding.mixing import Mixing
-from elasticrec.coding.neighbours import Neighbours
+from elasticrec.coding.neighbours import SLOTS, Neighbours
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
 from elasticrec.estimator.features import Features
@@ -94,8 +94,8 @@ def _codes(rng, bounds, menu, n_blocks):
 
 
 def _neighbours(rng, n_items):
-    weights = -np.sort(-rng.integers(1, 16, (n_items, 16)), axis=1)
-    numbers = rng.integers(0, n_items, (n_items, 16))
+    weights = -np.sort(-rng.integers(1, 16, (n_items, SLOTS)), axis=1)
+    numbers = rng.integers(0, n_items, (n_items, SLOTS))
     values = np.arange(16) / 15
     return Neighbours(
         numbers.astype(np.uint32), weights.astype(np.uint8), values.astype(np.float32)

@@ -56,7 +56,7 @@ def test_the_formula_is_the_layout_of_the_page(shape):
     beside = {"id_bytes": id_bytes, "n_withdrawn": min(n_withdrawn, sum(sizes)), "map": with_map}
     beside |= {"n_lists": int(rng.integers(N + 1))}
     depths = rng.integers(0, 9, (4, len(sizes), N)) * rng.integers(0, 2, (4, len(sizes), 1))
-    neighbours = rng.integers(0, 17, (4, len(sizes))) * rng.integers(0, 2, (4, 1))
+    neighbours = rng.integers(0, 65, (4, len(sizes))) * rng.integers(0, 2, (4, 1))
     accounting = FileAccounting(np.array(sizes), N, **beside)
     expected = [
         by_hand(sizes, d.tolist(), k.tolist(), **beside)
@@ -144,7 +144,7 @@ def test_rows_that_no_bundle_can_hold_are_refused():
     accounting = FileAccounting(np.array([3]), 2)
     with pytest.raises(InputError, match="depth 32"):
         accounting.size(Composition(np.array([[F32, 0]]), np.array([0])))
-    with pytest.raises(InputError, match="17 neighbours"):
-        accounting.size(Composition(np.array([[1, 0]]), np.array([17])))
+    with pytest.raises(InputError, match="65 neighbours"):
+        accounting.size(Composition(np.array([[1, 0]]), np.array([65])))
     with pytest.raises(InputError, match="rows of 3 blocks"):
         accounting.row_table(np.zeros((1, 3), np.uint8), np.zeros(1, np.uint8))

@@ -63,7 +63,7 @@ describe('opening', () => {
       [byte(1, 22, 1), /date/],
       [byte(2, 0, 65), /META/],
       [byte(3, 0, 4), /items/],
-      [byte(3, 4, 17), /neighbours/],
+      [byte(3, 4, 65), /neighbours/],
       [byte(3, 11, 0x7f), /vote weight/],
       [byte(3, 32, 9), /depth/],
       [byte(3, 32, 2), /CODES/],

@@ -16,7 +16,7 @@ from elasticrec.bundle.header import LARGEST_FLOAT, PERSONS, IdKind
 from elasticrec.bundle.ids import id_section, storable
 from elasticrec.coding.codes import Codes
 from elasticrec.coding.mixing import Mixing
-from elasticrec.coding.neighbours import Neighbours
+from elasticrec.coding.neighbours import Neighbours, check_lists
 from elasticrec.data.errors import InputError
 from elasticrec.evaluation.persons import stored_map
 from elasticrec.space.composition import Menu
@@ -59,7 +59,8 @@ class Material:
         V, D = self.codes.n_items, self.codes.dimensions
         R = self.menu.n_rows
         shapes: tuple[tuple[str, Any, tuple[int, ...]], ...] = (
-            ("neighbours", self.neighbours.numbers, (V, 16)),
+            ("neighbours", self.neighbours.numbers, (V, self.neighbours.slots)),
+            ("weights of neighbours", self.neighbours.weights, (V, self.neighbours.slots)),
             ("mixing weights", self.mixing.weights, (R, 2)),
             ("means", self.codes.means, (self.codes.n_groups, D)),
             ("the map", self.fold_map, (D, D)),
@@ -74,6 +75,7 @@ class Material:
             raise InputError(
                 f"a menu of {self.menu.n_blocks} blocks, expected {self.codes.n_blocks}"
             )
+        check_lists(self.menu, self.neighbours)
         if self.ids is not None and len(self.ids) != V:
             raise InputError(f"{len(self.ids)} ids, expected one for each of {V} items")
         self._check_floats()

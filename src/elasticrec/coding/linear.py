@@ -23,6 +23,8 @@ from elasticrec.data.interactions import Pairs
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+ONE_BY_ONE, TOGETHER = 16, 16
+"""So many voters are chosen one by one; those behind them so many together, which is faster."""
 _TARGETS_AT_ONCE = 64
 _VOTER_POWER = 0.4
 """Candidates are the items that co-occur most, with popular ones held back by this much."""
@@ -37,7 +39,7 @@ class LinearConfig:
     """
 
     candidates: int = 40
-    """M: co-occurring items among which each item's voters are chosen; more did not help."""
+    """M, or k where that is more: co-occurring items among which an item's voters are chosen."""
     ridge: float = 60.0
     """λ in persons: what it costs to trust a voter whom few persons have."""
     user_power: float = 0.25
@@ -51,6 +53,10 @@ class LinearConfig:
                 f"{self.candidates} candidates and ridge {self.ridge}, "
                 "expected at least one and above 0"
             )
+
+
+PLAIN = LinearConfig(target_power=0.0)
+"""Weights as the regression has them, which suits votes beside strong codes."""
 
 
 def linear_lists(train: Pairs, k: int, config: LinearConfig) -> Cooccurrence:
@@ -119,7 +125,7 @@ def choose_voters(
         ridge: λ.
     """
     B, M = g.shape
-    targets = np.arange(B)
+    targets = np.arange(B)[:, None]
     A = np.pad(A, ((0, 0), (0, 1), (0, 1)))  # the last candidate is nobody, and explains nothing
     g = np.pad(g, ((0, 0), (0, 1)))
     norms = np.sqrt(np.einsum("bmm->bm", A) + ridge)
@@ -127,13 +133,15 @@ def choose_voters(
     left_over = g
     chosen = np.empty((B, 0), dtype=np.int64)
     b = np.empty((B, 0))
-    for n in range(k):
+    while (n := chosen.shape[1]) < k:
         gain = np.where(free, left_over / norms, 0)
-        best = np.where(gain.max(axis=1) > 0, gain.argmax(axis=1), M)
+        most = min(1 if n < ONE_BY_ONE else TOGETHER, k - n)
+        best = np.argsort(-gain, axis=1, kind="stable")[:, :most]
+        best = np.where(np.take_along_axis(gain, best, axis=1) > 0, best, M)
         free[targets, best] = False
         chosen = np.column_stack([chosen, best])
-        columns = np.take_along_axis(A, chosen[:, None, :], axis=2)  # (B, M + 1, n + 1)
-        small = np.take_along_axis(columns, chosen[:, :, None], axis=1) + ridge * np.eye(n + 1)
+        columns = np.take_along_axis(A, chosen[:, None, :], axis=2)  # (B, M + 1, n + most)
+        small = np.take_along_axis(columns, chosen[:, :, None], axis=1) + ridge * np.eye(n + most)
         b = np.linalg.solve(small, np.take_along_axis(g, chosen, axis=1)[..., None])[..., 0]
         left_over = g - (columns @ b[..., None])[..., 0]
     return chosen, b

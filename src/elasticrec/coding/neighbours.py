@@ -17,7 +17,9 @@ from elasticrec.data.interactions import Pairs, fingerprint
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-SLOTS = 16
+    from elasticrec.space.composition import Menu
+
+SLOTS = 64
 """The longest list of neighbours that an item may carry."""
 _SPAN = (0.05, 0.999)
 """Quantiles of the weights that the lowest and the highest level stand at."""
@@ -28,9 +30,9 @@ class Neighbours:
     """Short lists, one per item, strongest first: a shorter list is a prefix of a longer one."""
 
     numbers: np.ndarray
-    """(V, 16) uint32 item numbers by falling weight; 0 where a slot is empty."""
+    """(V, S) uint32 item numbers by falling weight, S up to 64; 0 where a slot is empty."""
     weights: np.ndarray
-    """(V, 16) uint8 from 1 to 15, falling; 0 where a slot is empty."""
+    """(V, S) uint8 from 1 to 15, falling; 0 where a slot is empty."""
     values: np.ndarray
     """(16,) float32, rising: what each weight adds to a vote; the first is 0."""
 
@@ -38,6 +40,11 @@ class Neighbours:
     def n_items(self) -> int:
         """V."""
         return len(self.numbers)
+
+    @property
+    def slots(self) -> int:
+        """S: the longest list there may be."""
+        return int(self.numbers.shape[1])
 
     def votes(self, history: csr_matrix, count: int, start: int, stop: int) -> np.ndarray:
         """(n, stop - start) float32: what n histories vote for the items start … stop - 1.
@@ -77,6 +84,13 @@ class Neighbours:
             return cls(stored["numbers"], stored["weights"], stored["values"])
 
 
+def check_lists(menu: Menu, neighbours: Neighbours) -> None:
+    """Nothing, or an error about a menu that keeps more neighbours than there are."""
+    most = int(menu.neighbours.max(initial=0))
+    if most > neighbours.slots:
+        raise InputError(f"a menu of up to {most} neighbours, lists of {neighbours.slots}")
+
+
 @dataclass(frozen=True)
 class CooccurrenceConfig:
     """The weight of voter j for target i: Σ_u |u|^-user / (|i|^target · |j|^voter)."""
@@ -111,21 +125,21 @@ def linear_neighbours(
 
 
 def packed(items: np.ndarray, weights: np.ndarray) -> Neighbours:
-    """Lists as they are stored: 16 slots, weights on fifteen levels.
+    """Lists as they are stored, weights on fifteen levels.
 
     Levels are geometric from the 5 % to the 99.9 % quantile of all weights, since what counts is by
     how much one vote exceeds another; each stands for the mean of what falls on it.
 
     Args:
-        items: (V, k) numbers, -1 where a list has ended.
-        weights: (V, k), falling.
+        items: (V, S) numbers, -1 where a list has ended.
+        weights: (V, S), falling.
     """
     if items.shape[1] > SLOTS:
         raise InputError(f"lists of {items.shape[1]} neighbours, expected at most {SLOTS}")
     used = (items >= 0) & (weights > 0)
     level, values = _levels(weights[used])
-    numbers = np.zeros((len(items), SLOTS), dtype=np.uint32)
-    levels = np.zeros((len(items), SLOTS), dtype=np.uint8)
+    numbers = np.zeros(items.shape, dtype=np.uint32)
+    levels = np.zeros(items.shape, dtype=np.uint8)
     target, slot = np.nonzero(used)
     numbers[target, slot] = items[used]
     levels[target, slot] = level

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elasticrec.blocks.folder import ModelFolder
+from elasticrec.coding.neighbours import Neighbours
 from elasticrec.data.errors import InputError
 from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.data.split import UNREADABLE, Split
@@ -188,7 +189,8 @@ def stage_stored(folder: ModelFolder) -> Stage:
     """What coding did."""
     table = folder.table()
     planes = 8 * table.n_blocks
-    about = f"{planes} bytes of planes and 16 neighbours of {table.n_items:,} items"
+    slots = folder.load_part("neighbours", Neighbours.load).slots
+    about = f"{planes} bytes of planes and {slots} neighbours of {table.n_items:,} items"
     return Stage("code", about, folder.about.get("store_seconds", 0.0))
 
 

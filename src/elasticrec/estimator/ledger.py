@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 FORMAT = "elasticrec ledger 1"
 """What the first line of a ledger says it is."""
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-"""Depths and neighbour counts are written as one digit each; a whole block (32) is `w`."""
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-*"
+"""Depths and neighbour counts, 0 to 64, are one digit each; a whole block (32) is `w`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from elasticrec.coding.codes import decode_item
+from elasticrec.coding.neighbours import check_lists
 from elasticrec.data.errors import InputError
 from elasticrec.evaluation.decoding import Decoder
 from elasticrec.evaluation.ranking import pick_device
@@ -56,6 +57,7 @@ class CodedModel:
             raise InputError(f"neighbours of {self.neighbours.n_items} items, codes of {V}")
         if self.menu.n_blocks != N:
             raise InputError(f"a menu of {self.menu.n_blocks} blocks, codes of {N}")
+        check_lists(self.menu, self.neighbours)
         if len(self.mixing.weights) != self.menu.n_rows:
             raise InputError(
                 f"mixing weights of {len(self.mixing.weights)} rows, a menu of {self.menu.n_rows}"

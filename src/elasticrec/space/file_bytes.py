@@ -25,7 +25,7 @@ WORDS, LETTERS_BYTES = 32, 256 * BLOCK
 """Words of a list, each of D bytes; and all letters."""
 VECTOR_PREFIX_BYTES = 48
 """What stands before the numbers in a person's vector file."""
-MOST_NEIGHBOURS = 16
+MOST_NEIGHBOURS = 64
 MOST_ITEMS, MOST_GROUPS, MOST_BLOCKS = 2**26, 4096, 256
 
 

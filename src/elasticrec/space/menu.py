@@ -11,7 +11,7 @@ from elasticrec.space.composition import DEEPEST, Menu
 
 LEFT_OVER = np.array([1.0, 0.364, 0.121, 0.0376, 0.0143, 0.0067, 0.0042, 0.0032, 0.0028])
 """Share of a normal number's mean square that depth 0 … 8 leaves unsaid (`coding.signs`)."""
-NEIGHBOURS = (0, 1, 2, 4, 8, 16)
+NEIGHBOURS = (0, 1, 2, 4, 8, 16, 32, 64)
 """Neighbour counts of the default menu."""
 NEIGHBOUR_BYTES = 2.5
 """About what a neighbour takes."""
@@ -20,12 +20,12 @@ NARROW, DEEP = (2, 4, 8, 12, 16), (1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
 SHARPNESS, WORDS_SHARPNESS = 0.75, 0.5
 """Energies are raised to this power, with signs alone and beside words: a list's top needs the weak
 blocks more than squares do, and words leave less of the strong ones."""
-LEAST_SHARE, MOST_SHARE = 1 / 12, 2.0
+LEAST_SHARE, MOST_SHARE = 1 / 12, 2.5
 """Bytes of neighbours beside those of codes, between which a row is worth its place."""
 
 
 def default_menu(energy: np.ndarray, *, n_lists: int = 0) -> Menu:
-    """At most about 48 rows from nothing to all there is, each dense row part of the next.
+    """At most about 64 rows from nothing to all there is, each dense row part of the next.
 
     A row that keeps both codes and neighbours must have neither far more of the one than of the
     other: such rows differ from their neighbours on the menu by next to nothing. Codes alone,

@@ -157,7 +157,7 @@ function readGroups(bytes, G, V, bits) {
   for (let g = 0; g < G; g++) {
     const at = 16 * g, depths = bytes.subarray(16 * G + N * g, 16 * G + N * (g + 1));
     const size = within(view.getUint32(at, true), 1, V - first, `size of group ${g}`);
-    const neighbours = within(bytes[at + 4], 0, 16, `neighbours of group ${g}`);
+    const neighbours = within(bytes[at + 4], 0, 64, `neighbours of group ${g}`);
     checkZero(bytes, at + 5, at + 8);
     const weights = [8, 12].map((field) => (
       within(view.getFloat32(at + field, true), 0, LARGEST, `vote weight of group ${g}`)));
