@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,8 @@ PARTS = ("menu", "codes", "neighbours", "mixing")
 """What a coded model has beside split, table and groups, in the order they are made."""
 SOURCES = ("cooccurrence", "linear", "linear-plain")
 """Where neighbours may come from."""
+SOURCE_USERS = 2_000
+"""Validation users, at most, on whom sources are compared: they differ by more than weights do."""
 Tell = Callable[[str], None]
 """Called with the name of a part that is about to be made."""
 
@@ -176,10 +178,9 @@ def _neighbours(folder: ModelFolder, config: StoringConfig, device: str) -> Neig
     from elasticrec.evaluation.mixing import votes_quality
 
     found: dict[str, tuple[float, Neighbours]] = {}
-    for source in SOURCES:
-        lists = make_neighbours(source, split.train)
+    for source, lists in all_neighbours(split.train):
         model = _unmixed(folder, lists)
-        fitting = _fitting(config, split)
+        fitting = _fitting(replace(config, n_users=min(SOURCE_USERS, config.n_users)), split)
         found[source] = votes_quality(model, split, fitting, device=device), lists
         log.info("%s neighbours: %s %.5f", source, config.metric, found[source][0])
     best = max(SOURCES, key=lambda source: found[source][0])
@@ -196,12 +197,20 @@ def neighbour_source(folder: ModelFolder) -> str:
 
 def make_neighbours(source: str, train: Pairs) -> Neighbours:
     """The neighbours of one source."""
-    from elasticrec.coding.linear import PLAIN, LinearConfig
+    from elasticrec.coding.linear import PLAIN
     from elasticrec.coding.neighbours import cooccurrence_neighbours, linear_neighbours
 
     if source == "cooccurrence":
         return cooccurrence_neighbours(train)
-    return linear_neighbours(train, config=PLAIN if source == "linear-plain" else LinearConfig())
+    return linear_neighbours(train, config=PLAIN if source == "linear-plain" else None)
+
+
+def all_neighbours(train: Pairs) -> Iterator[tuple[str, Neighbours]]:
+    """The neighbours of every source, in the order of `SOURCES`."""
+    from elasticrec.coding.neighbours import both_linear
+
+    yield "cooccurrence", make_neighbours("cooccurrence", train)
+    yield from zip(SOURCES[1:], both_linear(train), strict=True)
 
 
 def _mixing(folder: ModelFolder, config: StoringConfig, device: str) -> Mixing:

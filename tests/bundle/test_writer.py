@@ -117,8 +117,8 @@ def test_too_little_for_too_many_items_is_refused():
     )
     lists = replace(
         material.neighbours,
-        numbers=np.zeros((V, 16), np.uint32),
-        weights=np.zeros((V, 16), np.uint8),
+        numbers=np.zeros((V, 64), np.uint32),
+        weights=np.zeros((V, 64), np.uint8),
     )
     wide = replace(material, codes=codes, neighbours=lists)
     nothing = wide.menu.compose(np.array([0]))

@@ -6,16 +6,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from elasticrec.coding.linear import LinearConfig, choose_voters, falling, shared_weight
+from elasticrec.coding.linear import (
+    ONE_BY_ONE,
+    PLAIN,
+    LinearConfig,
+    choose_voters,
+    falling,
+    shared_weight,
+)
 from elasticrec.coding.neighbours import (
     CooccurrenceConfig,
     Neighbours,
+    both_linear,
+    check_lists,
     cooccurrence_neighbours,
     linear_neighbours,
     packed,
 )
 from elasticrec.data.errors import InputError
 from elasticrec.data.interactions import Pairs
+from elasticrec.space.composition import Menu
 
 SOURCES = {"cooccurrence": cooccurrence_neighbours, "linear": linear_neighbours}
 
@@ -29,9 +39,9 @@ def random_pairs(rng, n_users=30, n_items=12, n=120):
     )
 
 
-def check_stored(lists, n_items):
+def check_stored(lists, n_items, k):
     """The promises of the fields, which the bundle's page makes too."""
-    assert lists.numbers.shape == lists.weights.shape == (n_items, 16)
+    assert lists.numbers.shape == lists.weights.shape == (n_items, k)
     assert (lists.numbers.dtype, lists.weights.dtype) == (np.uint32, np.uint8)
     assert lists.values.dtype == np.float32
     assert lists.values[0] == 0
@@ -53,12 +63,12 @@ def check_stored(lists, n_items):
     n_users=st.integers(1, 30),
     n_items=st.integers(1, 40),
     n=st.integers(1, 200),
-    k=st.integers(1, 16),
+    k=st.integers(1, 64),
 )
 def test_any_history_gives_sound_lists(source, seed, n_users, n_items, n, k):
     train = random_pairs(np.random.default_rng(seed), n_users, n_items, n)
     lists = SOURCES[source](train, k)
-    check_stored(lists, n_items)
+    check_stored(lists, n_items, k)
     assert (lists.weights[:, k:] == 0).all()
     R = train.csr().toarray()
     together = R.T @ R
@@ -124,13 +134,13 @@ def test_levels_are_geometric_and_stand_for_the_mean_of_what_falls_on_them(rng):
 
 def test_lists_without_any_weight_and_with_one_can_be_stored():
     nobody = packed(np.full((4, 16), -1), np.zeros((4, 16)))
-    check_stored(nobody, 4)
+    check_stored(nobody, 4, 16)
     assert not nobody.weights.any()
     one = packed(np.array([[1], [-1]]), np.array([[0.25], [0.0]]))
-    check_stored(one, 2)
+    check_stored(one, 2, 1)
     assert one.values[one.weights[0, 0]] == np.float32(0.25)
-    with pytest.raises(InputError, match="lists of 17 neighbours, expected at most 16"):
-        packed(np.full((4, 17), -1), np.zeros((4, 17)))
+    with pytest.raises(InputError, match="lists of 65 neighbours, expected at most 64"):
+        packed(np.full((4, 65), -1), np.zeros((4, 65)))
 
 
 def test_cooccurrence_weights_are_the_formula(rng):
@@ -185,6 +195,35 @@ def test_voters_are_chosen_as_plain_loops_choose_them(seed, k, ridge):
         assert found == wanted
         np.testing.assert_allclose(b[target, : len(wanted)], weights, atol=1e-9)
         np.testing.assert_allclose(b[target, len(wanted) :], 0, atol=1e-12)
+
+
+def test_the_first_voters_of_long_lists_are_those_of_short_ones_and_weights_are_of_all(rng):
+    X = (rng.random((200, 40)) < 0.3).astype(float)
+    lists = np.stack([np.append(np.delete(np.arange(40), t), t) for t in range(40)])
+    G = shared_weight(csr_matrix(X.T), lists)
+    short, _ = choose_voters(G[:, :39, :39], G[:, :39, 39], ONE_BY_ONE, 300.0)
+    long, b = choose_voters(G[:, :39, :39], G[:, :39, 39], 36, 300.0)
+    assert np.array_equal(long[:, :ONE_BY_ONE], short)
+    for target in range(40):
+        some = long[target] < 39  # those who explain anything
+        assert len(set(long[target, some])) == some.sum() > ONE_BY_ONE
+        S = X[:, lists[target, long[target, some]]]
+        wanted = np.linalg.solve(S.T @ S + 300 * np.eye(some.sum()), S.T @ X[:, target])
+        np.testing.assert_allclose(b[target, some], wanted, atol=1e-9)
+
+
+def test_both_linear_lists_have_the_same_voters(planted):
+    held_back, plain = both_linear(planted.train, 20)
+    assert np.array_equal(held_back.numbers, plain.numbers)
+    assert held_back.fingerprint() == linear_neighbours(planted.train, 20).fingerprint()
+    assert plain.fingerprint() == linear_neighbours(planted.train, 20, PLAIN).fingerprint()
+
+
+def test_a_menu_of_more_neighbours_than_there_are_is_refused(planted):
+    lists = cooccurrence_neighbours(planted.train, 8)
+    check_lists(Menu(np.ones((2, 1), np.uint8), np.array([0, 8], np.uint8)), lists)
+    with pytest.raises(InputError, match="up to 9 neighbours, lists of 8"):
+        check_lists(Menu(np.ones((2, 1), np.uint8), np.array([0, 9], np.uint8)), lists)
 
 
 def test_the_second_voter_is_not_a_copy_of_the_first():

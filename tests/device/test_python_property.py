@@ -78,7 +78,7 @@ def test_answers_are_the_slow_readers_bit_by_bit(stretch, made, data):
     user = reader.read_vector(vector) if with_vector else None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(elasticrec_device, "STRETCH", stretch)
-        patch.setattr(elasticrec_device, "LOOKUPS", min(16 * stretch, 65_536))
+        patch.setattr(elasticrec_device, "LOOKUPS", min(64 * stretch, 65_536))
         with elasticrec_device.open(file) as bundle:
             found = bundle.recommend(**asked, user=vector if with_vector else None, why=True)
             nearest = bundle.similar(own[0], 20)

@@ -35,7 +35,7 @@ def test_coded_compositions_are_measured_for_a_kind_of_person(coded_folder, pers
     lines = (coded_folder.root / LEDGER).read_text().splitlines()
     values = [json.loads(line)["y"] for line in lines[1:31]]
     assert values == plain.evaluate(drawn.depths, drawn.neighbours).tolist()
-    assert list(built.within) == ["4.36 KB", "10.92 KB"]
+    assert list(built.within) == ["4.36 KB", "10.92 KB", "21.84 KB"]
 
 
 def test_draws_spend_bytes_of_files_from_a_few_per_item_on(coded_folder):

@@ -79,7 +79,7 @@ def test_votes_change_only_what_they_are_for(coded, rng):
     vectors = server_vectors(model, asked.users)
     scores = CodedScores(model, vectors, asked.seen, "vector+history")
     dense, voted = (scored(scores, model.menu.compose(np.full(5, row)), 0, 30) for row in (12, 15))
-    votes = model.neighbours.votes(asked.seen.csr(), 16, 0, 90)
+    votes = model.neighbours.votes(asked.seen.csr(), 64, 0, 90)
     assert (votes[0] == 0).all()  # she has no history
     assert np.array_equal(voted[votes == 0], dense[votes == 0])
     assert (voted[votes > 0] > dense[votes > 0]).all()

@@ -74,15 +74,15 @@ def test_test_is_never_read(coded, rng):
 def test_helpful_votes_get_a_weight_and_useless_ones_none(coded, rng):
     model, asked = coded[0](rng), coded[1](rng)
     # Each relevant item lists what those who like it have seen: votes know the answer.
-    numbers, weights = np.zeros((90, 16), np.uint32), np.zeros((90, 16), np.uint8)
+    numbers, weights = np.zeros((90, 64), np.uint32), np.zeros((90, 64), np.uint8)
     likes = asked.relevant.csr().T.tocsr()
     for item in range(90):
         voters = np.unique(asked.seen.csr()[likes[item].indices].indices)
-        voters = voters[voters != item][:16]
+        voters = voters[voters != item][:64]
         numbers[item, : len(voters)], weights[item, : len(voters)] = voters, 15
     near = replace(model.neighbours, numbers=numbers, weights=weights)
     helpful = fit_mixing(replace(model, neighbours=near), split_of(asked), SMALL).mixing.weights
-    assert (helpful[model.menu.neighbours == 16] > 0).all()
+    assert (helpful[model.menu.neighbours == 64] > 0).all()
     nobody = replace(near, numbers=np.zeros_like(numbers), weights=np.zeros_like(weights))
     useless = fit_mixing(replace(model, neighbours=nobody), split_of(asked), SMALL).mixing.weights
     assert (useless == 0).all()

@@ -55,9 +55,9 @@ def test_all_words_come_before_any_signs_list_by_list(energy, totals):
 def test_the_default_menu_covers_nothing_to_everything(n_blocks):
     menu = default_menu(0.6 ** np.arange(n_blocks))
     rows = {(int(d.sum()), int(k)) for d, k in zip(menu.depths, menu.neighbours, strict=True)}
-    assert menu.n_rows <= 48
+    assert menu.n_rows <= 64
     assert {(0, k) for k in NEIGHBOURS} <= rows
-    assert {(8 * n_blocks, 0), (8 * n_blocks, 16)} <= rows
+    assert {(8 * n_blocks, 0), (8 * n_blocks, 64)} <= rows
     assert all((planes, 0) in rows for planes, _ in rows)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.blocks.cooccurrence import count_cooccurrence
-from elasticrec.coding.linear import LinearConfig, linear_lists
+from elasticrec.coding.linear import PLAIN, LinearConfig, linear_lists
 from elasticrec.data.errors import InputError
 from elasticrec.data.files import written_whole
 from elasticrec.data.interactions import Pairs, fingerprint
@@ -122,6 +122,17 @@ def linear_neighbours(
     """Each item's k best voters by a sparse linear model, see `coding.linear`."""
     found = linear_lists(train, k, config or LinearConfig())
     return packed(found.items, found.weights)
+
+
+def both_linear(train: Pairs, k: int = SLOTS) -> tuple[Neighbours, Neighbours]:
+    """The lists of a linear model with its default settings, and as the regression has them.
+
+    Both have the same voters, so they are chosen once.
+    """
+    plain = linear_lists(train, k, PLAIN)
+    popularity = np.maximum(train.per_item, 1)[:, None]
+    held_back = (plain.weights / popularity ** LinearConfig().target_power).astype(np.float32)
+    return packed(plain.items, held_back), packed(plain.items, plain.weights)
 
 
 def packed(items: np.ndarray, weights: np.ndarray) -> Neighbours:

@@ -40,7 +40,9 @@ class VotedRanks:
         self._scores -= TIE * torch.arange(V, dtype=torch.float64, device=scores.device)
         self._rows, self._items, self._k = rows, items, min(k, V)
         self._own = self._scores[rows, items]  # (p,)
-        self._best = _best(self._scores, self._k)[rows]  # (p, k) ascending
+        best = _best(self._scores, self._k)  # (u, k) ascending
+        self._last = best[:, 0]  # (u,) what a listed item reaches at least
+        self._best = best[rows]  # (p, k)
 
     def under(self, cast: Cast, factors: Tensor, weights: np.ndarray) -> np.ndarray:
         """(W, p) int64 ranks of the pairs if votes are added at each weight.
@@ -61,16 +63,18 @@ class VotedRanks:
         reach = float(before.abs().amax() + added.amax() * weights.max()) if len(before) else 0.0
         reach += float((own.abs() + own_added * weights.max()).amax()) if len(own) else 0.0
         apart = 2 * reach + 1  # moves the scores of one user apart from those of the next
-        base = users * apart
-        dense = (base + before).sort().values
+        dense, order = (users * apart + before).sort()
+        users, before, added = users[order], before[order], added[order]
         ranks = []
         for weight in weights.tolist():
             marks = own + weight * own_added  # (p,)
             lifted = self._rows * apart + marks
             above = self._k - _count_up_to(self._best, marks)
-            voted = (base + (before + weight * added)).sort().values if weight else dense
+            raised = before + weight * added
+            near = (raised >= self._last[users]).nonzero().squeeze(1)  # others outrank none listed
+            voted = (users[near] * apart + raised[near]).sort().values
             # Places count from the first user on, alike in both, so their difference is her own.
-            above += torch.searchsorted(dense, lifted, right=True)
+            above += torch.searchsorted(dense[near], lifted, right=True)
             above -= torch.searchsorted(voted, lifted, right=True)
             ranks.append(above.masked_fill_(never, NOT_LISTED))
         return torch.stack(ranks).cpu().numpy()
