@@ -20,8 +20,8 @@ def estimate(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="What weights and files are chosen by: recall@K, ndcg@K, both@K (their mean), "
-            "four@K (the mean of both@K/2 and both@K) or hit@K."
+            help="What weights and files are chosen by: recall@K, ndcg@K, both@K (their mean) or "
+            "hit@K."
         ),
     ] = None,
     kind: Annotated[str | None, typer.Option(help="fm (the paper's) or dnn.")] = None,

@@ -34,9 +34,7 @@ def evaluate(
     part: Annotated[Part, typer.Option(help="Which held-out part to rank.")] = Part.test,
     metric: Annotated[
         list[str] | None,
-        typer.Option(
-            help="recall@K, ndcg@K, both@K, four@K or hit@K; repeatable.", metavar="NAME@K"
-        ),
+        typer.Option(help="recall@K, ndcg@K, both@K or hit@K; may be repeated.", metavar="NAME@K"),
     ] = None,
     history: Annotated[
         bool,

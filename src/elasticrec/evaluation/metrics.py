@@ -49,16 +49,6 @@ def both_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
     return (recall_at(k, ranked, relevant) + ndcg_at(k, ranked, relevant)) / 2
 
 
-def four_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
-    """The mean of recall and NDCG of the first half of a list and of the whole list."""
-    return (both_at(half(k), ranked, relevant) + both_at(k, ranked, relevant)) / 2
-
-
-def half(k: int) -> int:
-    """How many items the first half of a list of k has, at least one."""
-    return max(1, k // 2)
-
-
 def _wanted(relevant: Collection[Any]) -> set[Any]:
     """The relevant items as a set; without any, no metric is defined."""
     if not relevant:
@@ -71,11 +61,10 @@ METRICS: dict[str, Callable[[int, Sequence[Any], Collection[Any]], float]] = {
     "ndcg": ndcg_at,
     "hit": hit_at,
     "both": both_at,
-    "four": four_at,
 }
 """Each metric's definition by its name before the `@`."""
 
-SUMS = ("recall", "ndcg", "both", "four")
+SUMS = ("recall", "ndcg", "both")
 """Metrics that are sums over a user's relevant items, so that items can be weighted."""
 
 
@@ -84,7 +73,7 @@ class Metric:
     """One thing to measure: a name of `METRICS` and how long the list is."""
 
     name: str
-    """`recall`, `ndcg`, `hit`, `both` or `four`."""
+    """`recall`, `ndcg`, `hit` or `both`."""
     k: int
     """K: how many items are shown."""
 
@@ -164,12 +153,6 @@ def terms(
         n_relevant: (U,) how many relevant items each user has.
     """
     k = metric.k
-    if metric.name == "four":
-        return [
-            (share / 2, worth, most)
-            for length in (half(k), k)
-            for share, worth, most in terms(Metric("both", length), ranks, n_relevant)
-        ]
     recall = ((ranks < k).astype(np.float64), n_relevant)
     if metric.name == "recall":
         return [(1.0, *recall)]
