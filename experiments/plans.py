@@ -109,5 +109,6 @@ def limited_menu(table: BlockTable, rows: Rows) -> Menu:
         return menu
     widths = sorted({round(share * table.n_blocks) for share in WIDTHS})
     whole = np.where(np.arange(table.n_blocks) < np.array(widths)[:, None], DEEPEST, 0)
-    counts = np.array(NEIGHBOURS, dtype=np.uint8)
+    most = menu.neighbours.max()
+    counts = np.array([count for count in NEIGHBOURS if count <= most], dtype=np.uint8)
     return Menu(np.repeat(whole, len(counts), axis=0), np.tile(counts, len(widths)))

@@ -153,13 +153,18 @@ def _fresh(folder: ModelFolder, part: str) -> bool:
 
 def menu_of(table: BlockTable) -> Menu:
     """The default menu of a table: blocks in the order of energy that coding gives them."""
+    from elasticrec.coding.neighbours import longest_list
     from elasticrec.coding.rotation import energy_rotation, rotated
     from elasticrec.coding.words import word_lists
     from elasticrec.space.energy import block_energy
     from elasticrec.space.menu import default_menu
 
     energy = block_energy(rotated(table, energy_rotation(table)))
-    return default_menu(energy, n_lists=word_lists(table.n_items, table.n_blocks))
+    return default_menu(
+        energy,
+        n_lists=word_lists(table.n_items, table.n_blocks),
+        most_neighbours=longest_list(table.n_items),
+    )
 
 
 def _codes(folder: ModelFolder, table: BlockTable, config: StoringConfig) -> Codes:

@@ -21,6 +21,7 @@ from elasticrec.coding.neighbours import (
     check_lists,
     cooccurrence_neighbours,
     linear_neighbours,
+    longest_list,
     packed,
 )
 from elasticrec.data.errors import InputError
@@ -217,6 +218,14 @@ def test_both_linear_lists_have_the_same_voters(planted):
     assert np.array_equal(held_back.numbers, plain.numbers)
     assert held_back.fingerprint() == linear_neighbours(planted.train, 20).fingerprint()
     assert plain.fingerprint() == linear_neighbours(planted.train, 20, PLAIN).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("n_items", "longest"),
+    [(1, 16), (8_191, 16), (8_192, 32), (16_383, 32), (16_384, 64), (10**6, 64)],
+)
+def test_lists_are_longer_where_there_are_more_items(n_items, longest):
+    assert longest_list(n_items) == longest
 
 
 def test_a_menu_of_more_neighbours_than_there_are_is_refused(planted):

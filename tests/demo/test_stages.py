@@ -153,7 +153,7 @@ def test_items_are_coded_once(place, config):
     assert not stored(folder, config, again)
     assert first.counts == [1] * 4
     assert "taken as it is" in again.said[-1]
-    assert stage_stored(folder).about == "32 bytes of planes and 64 neighbours of 200 items"
+    assert stage_stored(folder).about == "32 bytes of planes and 16 neighbours of 200 items"
 
 
 def test_the_whole_version_is_the_model_itself(place, config):

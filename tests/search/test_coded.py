@@ -85,7 +85,7 @@ def rng_of(seed):
 
 def test_budgets_nest_quality_never_falls_and_controls_stand_beside(coded_folder):
     searcher = Searcher(coded_folder)
-    budgets = [Budget(n) for n in (3_500, 4_500, 6_000, 9_000, 14_000, 20_000)]
+    budgets = [Budget(n) for n in (3_500, 4_500, 6_000, 9_000, 14_000, 20_000, 40_000)]
     answers = answer_budgets(searcher, budgets, SMALL)
     assert searcher.accounting_name == "file"
     estimates = [answer.searched.estimate for answer in answers]

@@ -61,6 +61,15 @@ def test_the_default_menu_covers_nothing_to_everything(n_blocks):
     assert all((planes, 0) in rows for planes, _ in rows)
 
 
+def test_no_row_keeps_more_neighbours_than_an_item_has():
+    menu, longer = default_menu(FALLING, most_neighbours=16), default_menu(FALLING)
+    rows, more = ({bytes([*d, k]) for d, k in zip(m.depths, m.neighbours, strict=True)}
+                  for m in (menu, longer))  # fmt: skip
+    assert menu.neighbours.max() == 16
+    assert (menu.depths[menu.neighbours == 16] == 8).all(axis=1).any()
+    assert rows < more
+
+
 def test_dense_rows_are_nested_and_bytes_grow_in_small_steps():
     menu = default_menu(FALLING)
     alone = menu.depths[menu.neighbours == 0]

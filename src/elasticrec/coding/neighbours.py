@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SLOTS = 64
 """The longest list of neighbours that an item may carry."""
+SHORTEST, SHARE = 16, 256
+"""Lists of small catalogues: one in so many items, but no fewer than 16."""
 _SPAN = (0.05, 0.999)
 """Quantiles of the weights that the lowest and the highest level stand at."""
 
@@ -84,6 +86,11 @@ class Neighbours:
             return cls(stored["numbers"], stored["weights"], stored["values"])
 
 
+def longest_list(n_items: int) -> int:
+    """S: how long the lists of a catalogue are, a power of two from 16 to 64."""
+    return int(min(max(SHORTEST, 1 << max(n_items // SHARE, 1).bit_length() - 1), SLOTS))
+
+
 def check_lists(menu: Menu, neighbours: Neighbours) -> None:
     """Nothing, or an error about a menu that keeps more neighbours than there are."""
     most = int(menu.neighbours.max(initial=0))
@@ -104,10 +111,10 @@ class CooccurrenceConfig:
 
 
 def cooccurrence_neighbours(
-    train: Pairs, k: int = SLOTS, config: CooccurrenceConfig | None = None
+    train: Pairs, k: int | None = None, config: CooccurrenceConfig | None = None
 ) -> Neighbours:
-    """Each item's k strongest co-occurring items."""
-    config = config or CooccurrenceConfig()
+    """Each item's k strongest co-occurring items; k as the catalogue has it by default."""
+    config, k = config or CooccurrenceConfig(), k or longest_list(train.n_items)
     found = count_cooccurrence(
         train, k, user_power=config.user_power, item_power=config.voter_power
     )
@@ -117,19 +124,19 @@ def cooccurrence_neighbours(
 
 
 def linear_neighbours(
-    train: Pairs, k: int = SLOTS, config: LinearConfig | None = None
+    train: Pairs, k: int | None = None, config: LinearConfig | None = None
 ) -> Neighbours:
     """Each item's k best voters by a sparse linear model, see `coding.linear`."""
-    found = linear_lists(train, k, config or LinearConfig())
+    found = linear_lists(train, k or longest_list(train.n_items), config or LinearConfig())
     return packed(found.items, found.weights)
 
 
-def both_linear(train: Pairs, k: int = SLOTS) -> tuple[Neighbours, Neighbours]:
+def both_linear(train: Pairs, k: int | None = None) -> tuple[Neighbours, Neighbours]:
     """The lists of a linear model with its default settings, and as the regression has them.
 
     Both have the same voters, so they are chosen once.
     """
-    plain = linear_lists(train, k, PLAIN)
+    plain = linear_lists(train, k or longest_list(train.n_items), PLAIN)
     popularity = np.maximum(train.per_item, 1)[:, None]
     held_back = (plain.weights / popularity ** LinearConfig().target_power).astype(np.float32)
     return packed(plain.items, held_back), packed(plain.items, plain.weights)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from elasticrec.bundle.ids import id_section, storable
-from elasticrec.coding.neighbours import SLOTS
+from elasticrec.coding.neighbours import longest_list
 from elasticrec.coding.signs import BLOCK
 from elasticrec.coding.words import word_lists
 from elasticrec.data.errors import InputError
@@ -73,7 +73,8 @@ class DemoConfig:
         N, d = chosen.train.n_blocks, chosen.train.block_size
         sizes = even_sizes(split.n_items, chosen.space.n_groups)
         if self.packs:
-            ends = Menu(np.outer((0, DEEPEST), np.ones(N, dtype=np.uint8)), np.array([0, SLOTS]))
+            most = longest_list(split.n_items)
+            ends = Menu(np.outer((0, DEEPEST), np.ones(N, dtype=np.uint8)), np.array([0, most]))
             ids = len(id_section(storable(split.item_ids)))
             vector = chosen.train.base != "history"
             lists = word_lists(split.n_items, N)

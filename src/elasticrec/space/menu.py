@@ -24,7 +24,9 @@ LEAST_SHARE, MOST_SHARE = 1 / 12, 2.5
 """Bytes of neighbours beside those of codes, between which a row is worth its place."""
 
 
-def default_menu(energy: np.ndarray, *, n_lists: int = 0) -> Menu:
+def default_menu(
+    energy: np.ndarray, *, n_lists: int = 0, most_neighbours: int = NEIGHBOURS[-1]
+) -> Menu:
     """At most about 64 rows from nothing to all there is, each dense row part of the next.
 
     A row that keeps both codes and neighbours must have neither far more of the one than of the
@@ -34,22 +36,26 @@ def default_menu(energy: np.ndarray, *, n_lists: int = 0) -> Menu:
     Args:
         energy: (N,) how much each block moves scores, item × user (`space.energy`).
         n_lists: K, blocks whose first plane holds words.
+        most_neighbours: the longest list that an item has.
     """
     N = len(energy)
+    usual = [count for count in NEIGHBOURS if count <= most_neighbours]
     totals = sorted({n for n in NARROW if n < N} | {round(share * N) for share in DEEP} | {0})
     rows, counts = [], []
     sharp = np.asarray(energy) ** (WORDS_SHARPNESS if n_lists else SHARPNESS)
     for depths in filled_depths(sharp, totals, n_lists=n_lists):
-        for count in NEIGHBOURS:
-            if _worth_a_row(int(depths.sum()), count, DEEPEST * N):
+        for count in usual:
+            planes = int(depths.sum())
+            everything = planes == DEEPEST * N and count == usual[-1]
+            if everything or _worth_a_row(planes, count):
                 rows.append(depths)
                 counts.append(count)
     return Menu(np.array(rows, dtype=np.uint8), np.array(counts, dtype=np.uint8))
 
 
-def _worth_a_row(planes: int, count: int, everything: int) -> bool:
+def _worth_a_row(planes: int, count: int) -> bool:
     """Whether so many planes and neighbours per item are a row of the default menu."""
-    if not planes or not count or (planes == everything and count == NEIGHBOURS[-1]):
+    if not planes or not count:
         return True
     return LEAST_SHARE <= NEIGHBOUR_BYTES * count / planes <= MOST_SHARE
 
