@@ -11,6 +11,8 @@
 
 A rehearsal's test is everyone's last eighth of train, so nothing of the table's test is seen. What
 wins, by the mean over the table's four metrics, its sizes and the data sets, is `tasks.CHOSEN_BY`.
+`draw --experiment table2-rehearsal-lists --against both@50` shows another one: the mean of the four
+(`four@100`, which commit 510bde4 knew), on short trainings of Gowalla.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from experiments import lines
 from experiments.command import make_app
@@ -35,19 +39,24 @@ Values = dict[int, dict[str, float]]
 
 
 @app.command()
-def draw() -> None:
-    """Print what choosing by another metric than Recall@50 brought."""
-    print(table())
+def draw(
+    experiment: Annotated[str, typer.Option(help="Name of the lines.")] = EXPERIMENT,
+    against: Annotated[str, typer.Option(help="The metric compared with.")] = PRESET_METRIC,
+) -> None:
+    """Print what choosing by other metrics than one, Recall@50 by default, brought."""
+    print(table(experiment=experiment, against=against))
 
 
-def table(results: Path | None = None) -> str:
-    """What each metric to choose by brings against Recall@50, as a Markdown table."""
+def table(
+    results: Path | None = None, *, experiment: str = EXPERIMENT, against: str = PRESET_METRIC
+) -> str:
+    """What each metric to choose by brings against another, as a Markdown table."""
     heads = [word_of(metric) for metric in METRICS]
     rows = [
         f"| chosen by | data set | {' | '.join(heads)} | mean | seeds |",
         "|---|---|" + "---|" * (len(heads) + 2),
     ]
-    gains = gains_of(lines.read_from(results or lines.RESULTS, EXPERIMENT))
+    gains = gains_of(lines.read_from(results or lines.RESULTS, experiment), against)
     every = defaultdict[str, list[float]](list)
     for (by, dataset), (found, n_seeds) in gains.items():
         cells = [" ".join(f"{100 * gain:+.1f}" for gain in found[metric]) for metric in METRICS]
@@ -63,9 +72,9 @@ def table(results: Path | None = None) -> str:
 
 
 def gains_of(
-    found: list[dict[str, Any]],
+    found: list[dict[str, Any]], against: str = PRESET_METRIC
 ) -> dict[tuple[str, str], tuple[dict[str, list[float]], int]]:
-    """By metric chosen by and data set: each metric's gain over choosing by Recall@50, as a share.
+    """By metric chosen by and data set: each metric's gain over choosing by another, as a share.
 
     Gains stand size by size, over the seeds that both have, and how many these are stands beside.
     """
@@ -75,10 +84,10 @@ def gains_of(
             by = line["config"].get("chosen_by", PRESET_METRIC)
             cells[line["dataset"], by, float(line["nominal_mb"])][line["seed"]] = line["metrics"]
     out = {}
-    for dataset, by in sorted({(d, by) for d, by, _ in cells if by != PRESET_METRIC}):
+    for dataset, by in sorted({(d, by) for d, by, _ in cells if by != against}):
         gains, fewest = defaultdict[str, list[float]](list), None
         for mb in SIZES:
-            one, usual = (cells.get((dataset, x, float(mb)), {}) for x in (by, PRESET_METRIC))
+            one, usual = (cells.get((dataset, x, float(mb)), {}) for x in (by, against))
             shared = one.keys() & usual.keys()
             if not shared:
                 continue
