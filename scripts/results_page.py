@@ -77,11 +77,12 @@ method as printed, `rule-aligned` the same with aligned scores.
 
 CODINGS = """One table (one seed, two CPU cores), searched and packed by commits that code items in
 other ways: 1, 2, 5, 10 and 25 MB in each cell, and what later commits have more. The first is the
-coding of Amazon-Book's lines and of the studies; dae307a names two words as long as the whole vector
-in the first planes, 852e244 also a letter for what they leave of each block. The latter is that of
-the tree and of Gowalla's and Yelp2018's lines, with lists of up to 64 neighbours and not 16. At 25 MB all planes are kept and
-the codes say the same, so that column shows by how much other choices on validation (weights of
-votes, source of neighbours) move a file; less than that is no difference between codings.
+coding of Amazon-Book's lines and of the studies; dae307a names two words as long as the whole
+vector in the first planes, 852e244 also a letter for what they leave of each block. The latter is
+that of the tree and of Gowalla's and Yelp2018's lines, with lists of up to 64 neighbours and not
+16. At 25 MB all planes are kept and the codes say the same, so that column shows by how much other
+choices on validation (weights of votes, source of neighbours) move a file; less than that is no
+difference between codings.
 """
 
 LEADS = """Ours against the best rivals:

@@ -75,7 +75,7 @@ class Material:
             raise InputError(
                 f"a menu of {self.menu.n_blocks} blocks, expected {self.codes.n_blocks}"
             )
-        check_lists(self.menu, self.neighbours)
+        check_lists(self.menu.neighbours, self.neighbours)
         if self.ids is not None and len(self.ids) != V:
             raise InputError(f"{len(self.ids)} ids, expected one for each of {V} items")
         self._check_floats()

@@ -17,8 +17,6 @@ from elasticrec.data.interactions import Pairs, fingerprint
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from elasticrec.space.composition import Menu
-
 SLOTS = 64
 """The longest list of neighbours that an item may carry."""
 SHORTEST, SHARE = 16, 256
@@ -91,9 +89,9 @@ def longest_list(n_items: int) -> int:
     return int(min(max(SHORTEST, 1 << max(n_items // SHARE, 1).bit_length() - 1), SLOTS))
 
 
-def check_lists(menu: Menu, neighbours: Neighbours) -> None:
-    """Nothing, or an error about a menu that keeps more neighbours than there are."""
-    most = int(menu.neighbours.max(initial=0))
+def check_lists(counts: np.ndarray, neighbours: Neighbours) -> None:
+    """Nothing, or an error about rows of a menu that keep more neighbours than there are."""
+    most = int(counts.max(initial=0))
     if most > neighbours.slots:
         raise InputError(f"a menu of up to {most} neighbours, lists of {neighbours.slots}")
 

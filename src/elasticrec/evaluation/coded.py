@@ -57,7 +57,7 @@ class CodedModel:
             raise InputError(f"neighbours of {self.neighbours.n_items} items, codes of {V}")
         if self.menu.n_blocks != N:
             raise InputError(f"a menu of {self.menu.n_blocks} blocks, codes of {N}")
-        check_lists(self.menu, self.neighbours)
+        check_lists(self.menu.neighbours, self.neighbours)
         if len(self.mixing.weights) != self.menu.n_rows:
             raise InputError(
                 f"mixing weights of {len(self.mixing.weights)} rows, a menu of {self.menu.n_rows}"
