@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elasticrec.blocks.cooccurrence import count_cooccurrence
-from elasticrec.coding.linear import ONE_BY_ONE as SLOTS
-from elasticrec.coding.linear import LinearConfig, linear_lists, shared_weight
+from elasticrec.coding.linear import ONE_BY_ONE, LinearConfig, linear_lists, shared_weight
 from elasticrec.coding.neighbours import Neighbours
 from elasticrec.coding.neighbours import packed as on_levels
 from elasticrec.data.interactions import Pairs
@@ -119,10 +118,10 @@ def _cooccurring(train: Pairs, fits: int, settings: dict[str, Any]) -> Iterator[
 def _linear(train: Pairs, fits: int, settings: dict[str, Any]) -> Iterator[Lists]:
     """Lists of a linear model of every length."""
     config = LinearConfig(**settings)
-    short = linear_lists(train, min(fits, SLOTS), config)
-    for k in lengths(min(fits, SLOTS)):
+    short = linear_lists(train, min(fits, ONE_BY_ONE), config)
+    for k in lengths(min(fits, ONE_BY_ONE)):
         yield Lists(short.items[:, :k], short.weights[:, :k])
-    for k in sorted({min(fits, k) for k in (SLOTS, 2 * SLOTS, 4 * SLOTS)}):
+    for k in sorted({min(fits, k) for k in (ONE_BY_ONE, 2 * ONE_BY_ONE, 4 * ONE_BY_ONE)}):
         yield ridge_lists(train, k, config)
 
 
@@ -155,11 +154,11 @@ def ridge_lists(train: Pairs, k: int, config: LinearConfig) -> Lists:
 def stored(lists: Lists) -> dict[str, np.ndarray]:
     """The lists as they are stored, weights on the same fifteen levels as ours."""
     V, k = lists.items.shape
-    full = -(-k // SLOTS) * SLOTS
+    full = -(-k // ONE_BY_ONE) * ONE_BY_ONE
     items = np.full((V, full), -1, dtype=np.int64)
     weights = np.zeros((V, full))
     items[:, :k], weights[:, :k] = lists.items, lists.weights
-    leveled = on_levels(items.reshape(-1, SLOTS), weights.reshape(-1, SLOTS))
+    leveled = on_levels(items.reshape(-1, ONE_BY_ONE), weights.reshape(-1, ONE_BY_ONE))
     numbers, levels = (x.reshape(V, full)[:, :k] for x in (leveled.numbers, leveled.weights))
     return {
         "numbers": pack(numbers, number_bits(V)),

@@ -2,7 +2,8 @@
 
 Whether a person has item i is explained by which other items she has. A list of k voters shall
 explain most, and so shall each beginning of it, since a small file carries only the first ones. So
-voters are chosen one at a time: the one that explains most of what those before it left over. Two
+voters are chosen one at a time: the one that explains most of what those before it left over; those
+behind the first sixteen are chosen sixteen at a time, for large files alone carry them. Two
 voters that say the same thus never stand in one short list, as they do where each is chosen by its
 own co-occurrence. Weights are those of the ridge regression on the whole list.
 """
@@ -84,8 +85,13 @@ def linear_lists(train: Pairs, k: int, config: LinearConfig) -> Cooccurrence:
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(take, range(0, train.n_items, _TARGETS_AT_ONCE)))
+    return Cooccurrence(items, held_back(weights, train, config.target_power))
+
+
+def held_back(weights: np.ndarray, train: Pairs, target_power: float) -> np.ndarray:
+    """(V, k) float32 weights, those for popular items divided by their popularity to a power."""
     popularity = np.maximum(train.per_item, 1)[:, None]
-    return Cooccurrence(items, (weights / popularity**config.target_power).astype(np.float32))
+    return np.asarray(weights / popularity**target_power, dtype=np.float32)
 
 
 def shared_weight(X: csr_matrix, lists: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.blocks.cooccurrence import count_cooccurrence
-from elasticrec.coding.linear import PLAIN, LinearConfig, linear_lists
+from elasticrec.coding.linear import PLAIN, LinearConfig, held_back, linear_lists
 from elasticrec.data.errors import InputError
 from elasticrec.data.files import written_whole
 from elasticrec.data.interactions import Pairs, fingerprint
@@ -135,9 +135,8 @@ def both_linear(train: Pairs, k: int | None = None) -> tuple[Neighbours, Neighbo
     Both have the same voters, so they are chosen once.
     """
     plain = linear_lists(train, k or longest_list(train.n_items), PLAIN)
-    popularity = np.maximum(train.per_item, 1)[:, None]
-    held_back = (plain.weights / popularity ** LinearConfig().target_power).astype(np.float32)
-    return packed(plain.items, held_back), packed(plain.items, plain.weights)
+    usual = held_back(plain.weights, train, LinearConfig().target_power)
+    return packed(plain.items, usual), packed(plain.items, plain.weights)
 
 
 def packed(items: np.ndarray, weights: np.ndarray) -> Neighbours:
