@@ -40,6 +40,26 @@ def test_data_sets_count_alike(tmp_path):
     assert "| both@50 | all | – | – | – | – | **+5.00%** |" in shown
 
 
+def test_settings_are_told_apart_by_gain_chooser_and_metric(tmp_path):
+    short = {"chooser": {"epochs": 14}}
+    ways = (
+        ({"popularity_gain": 0.08} | short, "both@50", 0.20),
+        ({"popularity_gain": 0.08}, "both@50", 0.21),
+        ({"popularity_gain": 0.11}, "both@50", 0.22),
+        ({"popularity_gain": 0.11}, "both@100", 0.25),
+    )
+    for settings, metric, value in ways:
+        _append(tmp_path, "gowalla", 0, 5, value, settings=settings, chosen_by=metric)
+    found = lines.read_from(tmp_path, rehearsal.EXPERIMENT)
+    today = rehearsal.TODAY[rehearsal.By.SETTINGS]
+    gains = rehearsal.gains_of(found, today, rehearsal.By.SETTINGS)
+    assert {way: gains[way, "gowalla"][0]["recall@50"] for way, _ in gains} == {
+        "both@50, gain +0.00, chooser long": [pytest.approx(0.05)],
+        "both@50, gain +0.03, chooser long": [pytest.approx(0.10)],
+        "both@100, gain +0.03, chooser long": [pytest.approx(0.25)],
+    }
+
+
 def test_table_2_chooses_by_what_won_the_committed_rehearsal():
     by = {"recall@50": 0.0}
     for line in rehearsal.table().splitlines():
