@@ -1,5 +1,6 @@
 """Every recipe in `experiments/configs` can be read, and names only settings that exist."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,14 @@ def test_ours_of_table_2_has_the_settings_of_the_bases():
     for trial in found["table2-late"]:
         del trial[CHOOSER]
         assert settings(trial) == bases[trial["dataset"]]
+
+
+@pytest.mark.parametrize(("name", "raised"), [("long", 0.0), ("gain-3", 0.03), ("gain-6", 0.06)])
+def test_what_was_rehearsed_differs_from_the_bases_in_its_gain_alone(name, raised):
+    found = {path.stem: read_trials(path) for path in CONFIGS}
+    bases = {trial["dataset"]: settings(trial) for trial in found["bases"]}
+    assert len(found[f"table2-{name}"]) == 2
+    for trial in found[f"table2-{name}"]:
+        base = bases[trial["dataset"]]
+        gain = round(base.popularity_gain + raised, 6)
+        assert settings(trial) == replace(base, popularity_gain=gain)

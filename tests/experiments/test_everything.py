@@ -18,7 +18,7 @@ def test_every_listed_command_has_the_options_that_it_names(tmp_path):
     for command in commands:
         _, _, module, name, *rest = command.filled(tmp_path).arguments(True, 60.0)
         asked = get_command(import_module(module).app).commands[name].make_context(name, rest)
-        rehearsed = asked.params.get("experiment") == rehearsal.EXPERIMENT
+        rehearsed = str(asked.params.get("experiment")).startswith(rehearsal.EXPERIMENT)
         assert asked.params["data"] == (tmp_path / "rehearsal" if rehearsed else tmp_path)
         assert asked.params["gpu"]
         assert (asked.params["jobs"], asked.params["minutes"]) == (command.jobs, 1.0)

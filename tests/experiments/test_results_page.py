@@ -50,16 +50,36 @@ def test_leads_and_losses_are_told_with_numbers(results):
     lost = claims.lost(found).splitlines()
     assert lost[0] == "- amazon-book, recall@50, 10 MB: ours 0.1200, itemcf 0.1500"
     assert len(lost) == 4  # once for each metric
-    dense, everywhere, alone, times = claims.ours()
-    assert dense.verdict == "not measured yet"  # ahead, but no test was made
+    dense, everywhere, surely, alone, alone_everywhere, times = claims.ours()
+    assert dense.verdict == surely.verdict == "did not hold"  # ahead, but no test was made
+    assert "(lightrec 0.0800, ours 0.1200, p unknown)" in dense.exceptions
     assert everywhere.verdict == "held (8 of 8)"  # two sizes, four metrics
-    assert alone.verdict == "did not hold"
+    assert alone.verdict == alone_everywhere.verdict == "did not hold"
     assert times.verdict == "held (1 of 1)"
     page = results_page.render()
     assert "| ours | 0.0534 / 0.1200 |" in page
     assert lost[0] in page
     commit = lines.read_from(results, "table2")[0]["commit"][:7]
     assert f"Newest lines of `ours`, by commit: amazon-book {commit}." in page
+
+
+def test_a_lead_counts_where_its_test_is_sure(results):
+    for method, value in (("ours", 0.12), ("lightrec", 0.08)):
+        _append(results, method, 5, value)
+    hashes = {x["method"]: x["config_hash"] for x in lines.read_from(results, "table2")}
+    for metric, p in (("recall@50", 0.01), ("ndcg@50", 0.06)):
+        config = {"ours": hashes["ours"], "rival": hashes["lightrec"], "seeds": 1}
+        lines.append_to(
+            results, "table2-tests",
+            {"dataset": "amazon-book", "split": "published", "method": "lightrec", "seed": 0,
+             "person": "vector", "budget_mb": 5, "nominal_mb": 5, "seconds": 0.0, "metric": metric,
+             "config": config | {"metric": metric}, "metrics": {"p": p}},
+        )  # fmt: skip
+    dense, everywhere, surely, *_ = claims.ours()
+    assert dense.verdict == "held (1 of 1)"
+    assert everywhere.verdict == "held (4 of 4)"
+    assert surely.verdict == "held in 1 of 4"
+    assert "amazon-book ndcg@50 5 MB (lightrec 0.0800, ours 0.1200, p 0.06)" in surely.exceptions
 
 
 def test_what_ours_reaches_by_another_metric_stands_beside_its_losses(results):
