@@ -91,7 +91,7 @@ class Ready:
 
         if not self.plan.coded:
             return
-        config = StoringConfig(metric=self.plan.preset.samples.metric)
+        config = StoringConfig(metric=self.plan.preset.samples.metric, even=self.plan.even)
         if self.plan.rows != "all" and not self.folder.has("menu"):
             self.folder.describe(storing=asdict(config))  # so that this menu stays
             self.folder.save_part("menu", limited_menu(self.folder.table(), self.plan.rows))

@@ -30,6 +30,9 @@ class Plan:
 
     preset: Preset
     rows: Rows = "all"
+    even: float | None = None
+    """What weights of votes are fitted by: the share of validation that is spread evenly over
+    groups of items; None as suits the split."""
 
     @property
     def coded(self) -> bool:
@@ -42,7 +45,7 @@ class Plan:
         del found["validation_for_everyone"]
         for stage in ("train", "space", "samples", "estimator"):
             found[stage]["seed"] = 0
-        return found | {"rows": self.rows}
+        return found | {"rows": self.rows}  # `even` stands in the settings that a task names
 
     def sampled(self, n_samples: int | None) -> Plan:
         """The same plan with so many compositions to fit on, and none held out."""

@@ -14,8 +14,10 @@ wins, by the mean over the table's four metrics, its sizes and the data sets, is
 `draw --experiment table2-rehearsal-lists --against both@50` shows another one: the mean of the four
 (`four@100`, which commit 510bde4 knew), on short trainings of Gowalla. `draw --experiment
 table2-rehearsal-gain --by settings` compares settings of the two trainings: by how much the
-exponent of the popularity gain is raised, and whether what chooses is trained as long as what is
-shipped (`configs/table2-late.toml`, `table2-long.toml`, `table2-gain-3.toml`, `…-6.toml`).
+exponent of the popularity gain is raised, whether what chooses is trained as long as what is
+shipped, and what share of validation is spread evenly over groups where votes are weighed
+(`configs/table2-late.toml`, `table2-long.toml`, `table2-gain-3.toml`, `table2-gain-6.toml` and
+`table2-last.toml`).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from experiments import lines
 from experiments.command import make_app
 from experiments.comparison import SIZES, word_of
 from experiments.paper import METRICS
-from experiments.tasks import CHOOSER, PRESET_METRIC
+from experiments.tasks import CHOOSER, EVEN, PRESET_METRIC
 
 EXPERIMENT = "table2-rehearsal"
 PERSON = "vector+history"
@@ -137,7 +139,9 @@ def _settings(line: dict[str, Any], found: list[dict[str, Any]]) -> str:
         if other["dataset"] == line["dataset"]
     )
     chooser = "short" if CHOOSER in line["config"]["settings"] else "long"
-    return f"{_chosen_by(line)}, gain {gain - least:+.2f}, chooser {chooser}"
+    even = line["config"]["settings"].get(EVEN)
+    weighed = "" if even is None else f", even {even:g}"
+    return f"{_chosen_by(line)}, gain {gain - least:+.2f}, chooser {chooser}{weighed}"
 
 
 if __name__ == "__main__":
