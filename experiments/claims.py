@@ -19,28 +19,34 @@ AIM = 2.2
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, and where it was looked at: the place and whether it held there."""
+    """A sentence, and where it was looked at: the place and whether it held there.
+
+    None is neither: what it speaks of is not known there.
+    """
 
     text: str
-    looks: tuple[tuple[str, bool], ...]
+    looks: tuple[tuple[str, bool | None], ...]
 
     @property
     def verdict(self) -> str:
         """In how many places it held."""
-        held = sum(found for _, found in self.looks)
-        if not self.looks:
+        known = [found for _, found in self.looks if found is not None]
+        held, unknown = sum(known), len(self.looks) - len(known)
+        if not known:
             return "not measured yet"
-        if held == len(self.looks):
-            return f"held ({held} of {held})"
-        return f"held in {held} of {len(self.looks)}" if held else "did not hold"
+        if held == len(known):
+            told = f"held ({held} of {held})"
+        else:
+            told = f"held in {held} of {len(known)}" if held else "did not hold"
+        return f"{told}, {unknown} not tested" if unknown else told
 
     @property
     def exceptions(self) -> str:
         """Where it did not hold."""
-        return "<br>".join(place for place, found in self.looks if not found) or "–"
+        return "<br>".join(place for place, found in self.looks if found is False) or "–"
 
 
-def _claim(text: str, looks: Iterable[tuple[str, bool]]) -> Claim:
+def _claim(text: str, looks: Iterable[tuple[str, bool | None]]) -> Claim:
     return Claim(text, tuple(looks))
 
 
@@ -184,23 +190,23 @@ def _cheaper(found: Measurements) -> list[tuple[str, bool]]:
 
 def _ahead(
     found: Measurements, metrics: Iterable[str], *, dense: bool, tested: bool = True
-) -> list[tuple[str, bool]]:
+) -> list[tuple[str, bool | None]]:
     """In every column of some metrics: ours against the best rival of a kind.
 
     Args:
-        tested: whether it must be ahead with p < 0.05, or by the means alone; where no test was
-            made it is not ahead.
+        tested: whether it must be ahead with p < 0.05, or by the means alone; a lead that no test
+            was made of is not known then.
     """
-    out = []
+    out: list[tuple[str, bool | None]] = []
     for dataset in found.datasets:
         for metric in metrics:
             for lead in found.leads(dataset, dense=dense, metric=metric):
-                sure = not tested or (lead.p is not None and lead.p < 0.05)
-                p = "unknown" if lead.p is None else f"{lead.p:.1g}"
-                numbers = f"{lead.rival} {lead.theirs:.4f}, ours {lead.ours:.4f}"
-                told = f"({numbers}, p {p})" if tested else f"({numbers})"
-                place = f"{dataset} {metric} {lead.mb:g} MB {told}"
-                out.append((place, lead.better > 0 and sure))
+                ahead: bool | None = lead.better > 0
+                if ahead and tested:
+                    ahead = None if lead.p is None else lead.p < 0.05
+                p = "" if lead.p is None or not tested else f", p {lead.p:.1g}"
+                told = f"({lead.rival} {lead.theirs:.4f}, ours {lead.ours:.4f}{p})"
+                out.append((f"{dataset} {metric} {lead.mb:g} MB {told}", ahead))
     return out
 
 
