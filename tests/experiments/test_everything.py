@@ -11,7 +11,6 @@ from elasticrec.data.errors import InputError
 from experiments import everything, rehearsal
 from experiments.everything import Command, read_commands, run_commands
 
-
 LISTS = {everything.CONFIG: {"table2", "ablation", "grid"}}
 LISTS[everything.CONFIG.with_name("values.toml")] = {"table2"}
 
