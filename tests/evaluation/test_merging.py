@@ -75,6 +75,21 @@ def test_the_ranks_are_those_of_the_plain_evaluator_bit_by_bit_on_real_numbers()
     assert (plain >= 50).any()
 
 
+@pytest.mark.gpu
+def test_a_gpu_counts_the_same():
+    rng = np.random.default_rng(3)
+    blocks, users, bounds, asked = small_world(rng, n_users=40, n_items=600)
+    menu = a_menu(3)
+    choices = rng.integers(menu.n_rows, size=(12, 5))
+    ranks = [
+        MenuEvaluator(BlockScores(blocks, users, bounds, device=device), asked, menu, "recall@20")
+        .ranks(choices)
+        .clip(max=20)
+        for device in ("cpu", "cuda")
+    ]
+    np.testing.assert_array_equal(*ranks)
+
+
 def test_equal_scores_stand_in_order_of_the_item_index_across_groups():
     # Four items in two groups, all of score 1: item i has rank i.
     blocks = np.ones((4, 1, 1), dtype=np.float32)

@@ -21,8 +21,11 @@ from elasticrec.data.errors import InputError
 from elasticrec.evaluation.arithmetic import full_precision, single_thread
 from elasticrec.evaluation.compositions import mean_metric, user_chunks
 from elasticrec.evaluation.metrics import parse_metric
+from elasticrec.evaluation.toplist import best_scores
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from elasticrec.evaluation.questions import Questions
     from elasticrec.evaluation.rows import RowScores
     from elasticrec.space.composition import Menu
@@ -128,63 +131,65 @@ def _count_chunk(
     some = np.arange(start, stop)
     seen, relevant = asked.seen.rows(some), asked.relevant.rows(some)
     bounds, G, R = scores.bounds, len(scores.bounds) - 1, menu.n_rows
-    users, items = relevant.users, relevant.items
-    groups = np.searchsorted(bounds, items, side="right") - 1
-    own = np.empty((len(items), R), dtype=np.float32)
-    within = np.empty((len(items), R), dtype=np.int64)
-    best = np.full((stop - start, G, R, k), -np.inf, dtype=np.float32)  # ascending at the end
+    groups = np.searchsorted(bounds, relevant.items, side="right") - 1
+
+    def there(numbers: np.ndarray) -> Tensor:
+        return torch.from_numpy(numbers.astype(np.int64)).to(scores.device)
+
+    own = torch.empty((len(groups), R), device=scores.device)
+    within = torch.empty((len(groups), R), dtype=torch.int64, device=scores.device)
+    best = torch.full((stop - start, G, R, k), -torch.inf, device=scores.device)  # ascending
     for g in range(G):
         lo, hi = int(bounds[g]), int(bounds[g + 1])
         hidden = (seen.items >= lo) & (seen.items < hi)
+        hide_users, hide_items = there(seen.users[hidden]), there(seen.items[hidden] - lo)
         mine = np.flatnonzero(groups == g)
-        out = torch.empty((stop - start, hi - lo), device=scores.device)
+        at, users, items = (
+            there(x) for x in (mine, relevant.users[mine], relevant.items[mine] - lo)
+        )
+        S = torch.empty((stop - start, hi - lo), device=scores.device)
+        top = min(k, hi - lo)
         for r in range(R):
-            scores.write(out, g, menu.depths[r], int(menu.neighbours[r]), start, stop)
-            S = out.cpu().numpy()
-            S[seen.users[hidden], seen.items[hidden] - lo] = -np.inf
-            own[mine, r], within[mine, r] = _within(S, users[mine], items[mine] - lo)
-            top = min(k, hi - lo)
+            scores.write(S, g, menu.depths[r], int(menu.neighbours[r]), start, stop)
+            S[hide_users, hide_items] = -torch.inf
+            own[at, r], within[at, r] = _within(S, users, items)
             if top:
-                last = np.partition(S, hi - lo - top, axis=1)[:, hi - lo - top :]
-                best[:, g, r, k - top :] = np.sort(last, axis=1)
-    counts = _across(best, own, groups, relevant.indptr)
-    each = np.arange(len(items))
-    counts[each, :, groups] = 0
-    never = own == -np.inf  # (p, R)
+                best[:, g, r, k - top :] = best_scores(S, top)
+    counts = _across(best, own, there(groups), relevant.indptr)
+    pairs, mine_in = torch.arange(len(groups), device=scores.device), there(groups)
+    counts[pairs, :, mine_in] = 0
+    never = own == -torch.inf  # (p, R)
     counts[never] = 0
-    mine = np.where(never, k, np.minimum(within, k)).astype(np.uint8)
+    inside = within.clamp(max=k).masked_fill(never, k).to(torch.uint8)
     for r in range(R):
-        counts[each, r, groups, r] = mine[:, r]
-    return int(asked.relevant.indptr[start]), counts
+        counts[pairs, r, mine_in, r] = inside[:, r]
+    return int(asked.relevant.indptr[start]), counts.cpu().numpy()
 
 
-def _within(S: np.ndarray, users: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _within(S: Tensor, users: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
     """(p,) own scores of pairs in S (u, |V_g|), and how many items of the group outrank each."""
     rows = S[users]  # (p, |V_g|)
-    own = rows[np.arange(len(users)), items]
-    lower = np.arange(S.shape[1]) < items[:, None]
-    above = (rows > own[:, None]) | ((rows == own[:, None]) & lower)
-    return own, above.sum(axis=1)
+    own = rows.gather(1, items[:, None])
+    lower = torch.arange(S.shape[1], device=S.device) < items[:, None]
+    above = (rows > own) | ((rows == own) & lower)
+    return own.squeeze(1), above.sum(dim=1)
 
 
-def _across(
-    best: np.ndarray, own: np.ndarray, groups: np.ndarray, indptr: np.ndarray
-) -> np.ndarray:
+def _across(best: Tensor, own: Tensor, groups: Tensor, indptr: np.ndarray) -> Tensor:
     """(p, R, G, R) uint8: how many of each group's best scores under each row outrank own (p, R).
 
     Groups are ranges of items, so at equal score every item of a lower group comes first: there the
     mark is the next smaller number.
     """
     _, G, R, k = best.shape
-    counts = np.empty((len(own), R, G, R), dtype=np.uint8)
-    below = np.nextafter(own, np.float32(-np.inf))
+    counts = torch.empty((len(own), R, G, R), dtype=torch.uint8, device=best.device)
+    below = torch.nextafter(own, torch.full_like(own, -torch.inf))
+    numbers = torch.arange(G, device=best.device)[:, None, None]
     for u, (first, end) in enumerate(pairwise(indptr.tolist())):
-        lower = np.arange(G)[:, None, None] < groups[None, first:end, None]  # (G, c, 1)
-        marks = np.where(lower, below[None, first:end], own[None, first:end])  # (G, c, R)
-        every_row = torch.from_numpy(marks.reshape(G, 1, -1)).repeat(1, R, 1)
-        found = torch.searchsorted(
-            torch.from_numpy(best[u]), every_row, right=True, out_int32=True
-        ).numpy()  # (G, R', c·R)
-        above = (k - found).astype(np.uint8).reshape(G, R, end - first, R)
-        counts[first:end] = above.transpose(2, 3, 0, 1)
+        lower = numbers < groups[None, first:end, None]  # (G, c, 1)
+        marks = torch.where(lower, below[None, first:end], own[None, first:end])  # (G, c, R)
+        every_row = marks.reshape(G, 1, -1).repeat(1, R, 1)
+        found = torch.searchsorted(best[u], every_row, right=True, out_int32=True)  # (G, R', c·R)
+        above = (k - found).to(torch.uint8).view(G, R, end - first, R)
+        counts[first:end] = above.permute(2, 3, 0, 1)
     return counts

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from elasticrec.evaluation.metrics import NOT_LISTED
+from elasticrec.evaluation.toplist import best_scores
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,7 +41,7 @@ class VotedRanks:
         self._scores -= TIE * torch.arange(V, dtype=torch.float64, device=scores.device)
         self._rows, self._items, self._k = rows, items, min(k, V)
         self._own = self._scores[rows, items]  # (p,)
-        best = _best(self._scores, self._k)  # (u, k) ascending
+        best = best_scores(self._scores, self._k)  # (u, k) ascending
         self._last = best[:, 0]  # (u,) what a listed item reaches at least
         self._best = best[rows]  # (p, k)
 
@@ -78,14 +79,6 @@ class VotedRanks:
             above -= torch.searchsorted(voted, lifted, right=True)
             ranks.append(above.masked_fill_(never, NOT_LISTED))
         return torch.stack(ranks).cpu().numpy()
-
-
-def _best(scores: Tensor, k: int) -> Tensor:
-    """(u, k) the best scores of each row, ascending."""
-    if scores.device.type == "cpu":  # numpy's selection is several times faster
-        last = np.partition(scores.numpy(), scores.shape[1] - k, axis=1)
-        return torch.from_numpy(np.sort(last[:, scores.shape[1] - k :], axis=1))
-    return scores.topk(k, dim=1).values.flip(1)
 
 
 def _looked_up(keys: Tensor, values: Tensor, wanted: Tensor) -> Tensor:
