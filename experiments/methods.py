@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from elasticrec.data.errors import InputError
 from elasticrec.data.splitting import Split
 from experiments import pipeline
-from experiments.equal_bytes import PRINTED, SMALL, budget_for
+from experiments.equal_bytes import PRINTED, SMALL, TINY, budget_for
 from experiments.lines import config_hash
 from experiments.tasks import CHOOSER, LIBRARY, ONCE, OURS, RULE_TRIALS, SCORES, Task, plan_of
 
@@ -62,8 +62,10 @@ def losses_of(method: str) -> tuple[str, ...]:
 
 def sizes_of(method: str) -> tuple[float, ...]:
     """The sizes that a method is measured at: all, or the paper's where f32 needs them."""
-    small = method == OURS or (method not in SCORES and _baselines()[method].sizes == "any")
-    return (*SMALL, *PRINTED) if small else PRINTED
+    if method == OURS:
+        return (*SMALL, *PRINTED)
+    small = method not in SCORES and _baselines()[method].sizes == "any"
+    return (*TINY, *SMALL, *PRINTED) if small else PRINTED
 
 
 def trains_once(method: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 from experiments import figures, lines, paper
 from experiments.command import make_app
 from experiments.comparison import SIZES, Measurements
+from experiments.equal_bytes import TINY
 from experiments.figures import Curve
 from experiments.sizes_table import model_of
 from experiments.tasks import NEIGHBOURS_ALONE, OURS
@@ -59,16 +60,21 @@ def series(dataset: str, metric: str = "recall@50") -> dict[str, dict[float, flo
     out, measured = _of_sizes(found, metric), Measurements(lines.RESULTS)
     tabled = {
         row: {
-            float(mb): value for mb in SIZES if (value := measured.value(dataset, row, mb, metric))
+            float(mb): value
+            for mb in (*TINY, *SIZES)
+            if (value := measured.value(dataset, row, mb, metric))
         }
         for row in measured.rows(dataset)
         if row.method != OURS or row == measured.ours(dataset)
     }
-    least = min((mb for values in tabled.values() for mb in values), default=None)
-    if least is not None:  # where Table 2 begins, nothing else counts: it is on every test user
-        for label, points in out.items():
-            whole = label == "full" and not found[-1]["config"].get("test_users")
-            out[label] = {mb: value for mb, value in points.items() if whole or 0 < mb < least}
+    # Where Table 2 begins, nothing else counts: it is on every test user. A rival's own lines may
+    # begin below that.
+    begins = min((mb for x in tabled.values() for mb in x if mb in SIZES), default=None)
+    firsts = {str(row): min(values) for row, values in tabled.items() if values}
+    for label, points in out.items() if begins is not None else ():
+        whole = label == "full" and not found[-1]["config"].get("test_users")
+        first = min(firsts.get(label, begins), begins)
+        out[label] = {mb: value for mb, value in points.items() if whole or 0 < mb < first}
     for row, values in tabled.items():
         out[str(row)] |= values
     return {label: dict(points) for label, points in out.items() if points}
