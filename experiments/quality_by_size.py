@@ -67,13 +67,13 @@ def series(dataset: str, metric: str = "recall@50") -> dict[str, dict[float, flo
         for row in measured.rows(dataset)
         if row.method != OURS or row == measured.ours(dataset)
     }
-    # Where Table 2 begins, nothing else counts: it is on every test user. A rival's own lines may
-    # begin below that.
-    begins = min((mb for x in tabled.values() for mb in x if mb in SIZES), default=None)
+    # Where Table 2 begins, nothing else counts: it is on every test user. A rival that it has below
+    # that, too, is the table's alone: the other experiment may spend its bytes otherwise.
+    begins = min((mb for x in tabled.values() for mb in x if mb in SIZES), default=float("inf"))
     firsts = {str(row): min(values) for row, values in tabled.items() if values}
-    for label, points in out.items() if begins is not None else ():
+    for label, points in out.items() if firsts else ():
         whole = label == "full" and not found[-1]["config"].get("test_users")
-        first = min(firsts.get(label, begins), begins)
+        first = begins if firsts.get(label, begins) >= begins else 0.0
         out[label] = {mb: value for mb, value in points.items() if whole or 0 < mb < first}
     for row, values in tabled.items():
         out[str(row)] |= values

@@ -51,10 +51,11 @@ def test_where_table_2_begins_nothing_else_counts():
     _append("table2", "pmf-int8", 1, 0.2)
     _append("table2", "ours", 5, 0.5, person="vector+history")
     assert quality_by_size.series("gowalla")["ours"] == {0.5: 0.3, 5.0: 0.5}
-    _append("sizes", "itemcf", 0.5, 0.04, person="history")
-    _append("table2", "itemcf", 0.25, 0.01, person="history")  # its own lines begin below 1 MB
+    _append("sizes", "itemcf", 0.25, 0.04, person="history")
+    assert quality_by_size.series("gowalla")["itemcf"] == {0.25: 0.04}
+    _append("table2", "itemcf", 0.5, 0.01, person="history")  # the table has it below 1 MB, too
     found = quality_by_size.series("gowalla")
-    assert found["itemcf"] == {0.25: 0.01}
+    assert found["itemcf"] == {0.5: 0.01}
     assert found["ours"] == {0.5: 0.3, 5.0: 0.5}
 
 
