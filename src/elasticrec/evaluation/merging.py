@@ -155,14 +155,14 @@ def _count_chunk(
             own[at, r], within[at, r] = _within(S, users, items)
             if top:
                 best[:, g, r, k - top :] = best_scores(S, top)
-    counts = _across(best, own, there(groups), relevant.indptr)
-    pairs, mine_in = torch.arange(len(groups), device=scores.device), there(groups)
-    counts[pairs, :, mine_in] = 0
+    pairs, own_groups = there(np.arange(len(groups))), there(groups)
+    counts = _across(best, own, own_groups, relevant.indptr)
+    counts[pairs, :, own_groups] = 0
     never = own == -torch.inf  # (p, R)
     counts[never] = 0
     inside = within.clamp(max=k).masked_fill(never, k).to(torch.uint8)
     for r in range(R):
-        counts[pairs, r, mine_in, r] = inside[:, r]
+        counts[pairs, r, own_groups, r] = inside[:, r]
     return int(asked.relevant.indptr[start]), counts.cpu().numpy()
 
 
