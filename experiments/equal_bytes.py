@@ -15,8 +15,7 @@ PRINTED = (5, 10, 25)
 SMALL = (1, 2)
 """Sizes the paper does not have, for methods that can use them."""
 TINY = (0.25, 0.5)
-"""Sizes below the table's, for the picture of quality against size; ours has them from
-`experiments.sizes`, since its files of other sizes grow out of the smallest."""
+"""Sizes below the table's, for the picture of quality against size."""
 
 
 def budget_for(dataset: str, nominal_mb: float, n_items: int) -> Budget:

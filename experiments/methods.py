@@ -24,6 +24,7 @@ from experiments.tasks import CHOOSER, LIBRARY, ONCE, OURS, RULE_TRIALS, SCORES,
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.ranking import Evaluation
+    from elasticrec.search.problem import Found
     from elasticrec.space.budget import Budget
     from elasticrec.training.config import TrainConfig
     from elasticrec.training.loop import Trained
@@ -62,9 +63,7 @@ def losses_of(method: str) -> tuple[str, ...]:
 
 def sizes_of(method: str) -> tuple[float, ...]:
     """The sizes that a method is measured at: all, or the paper's where f32 needs them."""
-    if method == OURS:
-        return (*SMALL, *PRINTED)
-    small = method not in SCORES and _baselines()[method].sizes == "any"
+    small = method == OURS or (method not in SCORES and _baselines()[method].sizes == "any")
     return (*TINY, *SMALL, *PRINTED) if small else PRINTED
 
 
@@ -123,7 +122,7 @@ def _by_library(task: Task, split: Split, budgets: dict[float, Budget]) -> Itera
     with _place(task) as place:
         done = _kept(task, split, plan) or pipeline.trained(split, plan, task.device, place)
         ready = _ready(task, split, plan, done, place)
-        for budget, found, file_bytes in ready.found(list(nominal)):
+        for budget, found, file_bytes in _searched(ready, nominal):
             for person in ready.persons:
                 evaluation = ready.evaluation(found.composition, task.part, METRICS, person)
                 yield Measured(
@@ -137,6 +136,21 @@ def _by_library(task: Task, split: Split, budgets: dict[float, Budget]) -> Itera
                     evaluation,
                     _about(ready, found, task),
                 )
+
+
+def _searched(
+    ready: pipeline.Ready, nominal: dict[Budget, float]
+) -> Iterator[tuple[Budget, Found, int]]:
+    """What is found for each budget; those below the table's come last, each searched on its own.
+
+    Files that are searched together grow out of the smallest, which a tiny one would do harm to.
+    """
+    yield from ready.found([budget for budget, mb in nominal.items() if mb not in TINY])
+    for budget in (budget for budget, mb in nominal.items() if mb in TINY):
+        try:
+            yield from ready.found([budget])
+        except InputError as error:
+            print(f"at {nominal[budget]:g} MB: {error}", flush=True)
 
 
 def _ready(task: Task, split: Split, plan: Plan, done: Trained, place: Path) -> pipeline.Ready:

@@ -19,11 +19,12 @@ from elasticrec.space.composition import Composition
 from experiments.plans import Plan, limited_menu
 
 if TYPE_CHECKING:
+    from elasticrec.customizing import Customizer
     from elasticrec.data.splitting import Split
     from elasticrec.evaluation.coded import CodedModel
     from elasticrec.evaluation.questions import Part
     from elasticrec.evaluation.ranking import Evaluation
-    from elasticrec.search.problem import Found
+    from elasticrec.search.problem import Found, Quality
     from elasticrec.training.loop import Trained
 
 
@@ -112,9 +113,7 @@ class Ready:
 
     def found(self, budgets: Sequence[Budget]) -> list[tuple[Budget, Found, int]]:
         """The composition found for each budget, and all bytes a device needs to rank with it."""
-        from elasticrec.customizing import Customizer
         from elasticrec.search.answers import answer_budgets
-        from elasticrec.search.measuring import validation_quality
         from elasticrec.search.searcher import Searcher
 
         search, seed = self.plan.preset.search, self.plan.preset.train.seed
@@ -126,12 +125,22 @@ class Ready:
                 Searcher(self.folder), list(granted), search, seed=seed, controls=()
             )
             return [(granted[a.budget], a.searched, a.searched.n_bytes + mask) for a in answers]
-        customizer = Customizer(self.folder, ids="none")
-        quality = None
-        if search.refine:
-            quality = validation_quality(customizer.searcher, many=True, device=self.device)
-        made = customizer.customize(budgets, search, seed=seed, evaluate=quality)
+        quality = self._quality if search.refine else None
+        made = self._customizer.customize(budgets, search, seed=seed, evaluate=quality)
         return [(each.budget, each.found, each.found.n_bytes) for each in made]
+
+    @cached_property
+    def _customizer(self) -> Customizer:
+        from elasticrec.customizing import Customizer
+
+        return Customizer(self.folder, ids="none")
+
+    @cached_property
+    def _quality(self) -> Quality:
+        """Counts what validation says, once for all budgets."""
+        from elasticrec.search.measuring import validation_quality
+
+        return validation_quality(self._customizer.searcher, many=True, device=self.device)
 
     @property
     def persons(self) -> tuple[str, ...]:

@@ -67,6 +67,19 @@ def test_what_lost_its_values_per_user_is_tested_again_where_they_are_asked_for(
     assert path.exists()
 
 
+def test_tiny_files_of_ours_are_searched_on_their_own(session, monkeypatch, capsys):
+    monkeypatch.setattr(methods, "TINY", (0.25, 2))
+    monkeypatch.setattr(methods, "SMALL", ())
+    found = {}
+    for sizes in ((), (5,)):
+        some = replace(session, chosen=("ours",), sizes=sizes, seeds=1)
+        (task,) = some.test_tasks("goodbooks", "ours")
+        found[sizes] = {each.nominal_mb: each.found.metrics for each in methods.measured(task)}
+    assert list(found[()]) == [5, 10, 25, 2]
+    assert found[()][5] == found[(5,)][5]
+    assert "at 0.25 MB: a budget of 1.092 KB is too small" in capsys.readouterr().out
+
+
 def test_a_method_that_fails_does_not_stop_the_others(session, monkeypatch, capsys):
     from experiments.baselines import BASELINES
 

@@ -52,7 +52,7 @@ class MenuEvaluator:
 
         Args:
             menu: its R rows; the counts take n·R·G·R bytes for n relevant pairs.
-            threads: how many build the counts; by default one per processor.
+            threads: how many build the counts; by default one per processor, two beside a GPU.
         """
         self.metric = str(parse_metric(metric))
         self.batch = 128
@@ -75,7 +75,7 @@ class MenuEvaluator:
                 here = np.flatnonzero(pair_groups[first : first + len(counts)] == g)
                 mine[..., place[first + here]] = np.moveaxis(counts[here], 0, -1)
 
-        pool = ThreadPoolExecutor(threads or os.cpu_count())
+        pool = ThreadPoolExecutor(threads or (2 if scores.device == "cuda" else os.cpu_count()))
         with full_precision(), single_thread(), pool:
             list(pool.map(build, user_chunks(scores)))
         log.info("counted %d pairs under %d rows of %d groups", len(pair_groups), R, G)
