@@ -165,7 +165,9 @@ def _settings(line: dict[str, Any], found: list[dict[str, Any]]) -> str:
     chooser = "short" if CHOOSER in line["config"]["settings"] else "long"
     even = line["config"]["settings"].get(EVEN)
     weighed = "" if even is None else f", even {even:g}"
-    return f"{_chosen_by(line)}, gain {gain - least:+.2f}, chooser {chooser}{weighed}"
+    blocks = line["config"]["settings"].get("n_blocks")
+    wide = "" if blocks is None else f", {blocks} blocks"
+    return f"{_chosen_by(line)}, gain {gain - least:+.2f}, chooser {chooser}{weighed}{wide}"
 
 
 if __name__ == "__main__":
