@@ -17,7 +17,8 @@ table2-rehearsal-gain --by settings` compares settings of the two trainings: by 
 exponent of the popularity gain is raised, whether what chooses is trained as long as what is
 shipped, and what share of validation is spread evenly over groups where votes are weighed
 (`configs/table2-late.toml`, `table2-long.toml`, `table2-gain-3.toml`, `table2-gain-6.toml` and
-`table2-last.toml`).
+`table2-last.toml`). `draw --experiment table2-rehearsal-blocks --by settings` compares tables of
+more blocks, on Yelp2018 (`configs/table2-blocks-20.toml` and so on).
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ import typer
 
 from experiments import lines
 from experiments.command import make_app
-from experiments.comparison import SIZES, Measurements, word_of
+from experiments.comparison import SIZES, word_of
 from experiments.paper import METRICS
 from experiments.tasks import CHOOSER, EVEN, PRESET_METRIC
 
 EXPERIMENT = "table2-rehearsal"
 SETTINGS = "table2-rehearsal-gain"
 """The rehearsal of settings."""
-CUT_OFF = "table2-cut-off"
-"""What a run of Table 2 by the rehearsed settings had measured on test when it was cut off."""
+BLOCKS = "table2-rehearsal-blocks"
+"""The rehearsal of wider tables."""
 PERSON = "vector+history"
 app = make_app(__doc__)
 
@@ -97,26 +98,6 @@ def table(
     for way, wholes in every.items():
         empty = " | ".join("–" for _ in METRICS)
         rows.append(f"| {word_of(way)} | all | {empty} | **{mean(wholes):+.2%}** | |")
-    return "\n".join(rows)
-
-
-def cut_off(found: Measurements) -> str:
-    """Lines of the run that was cut off, and how far each is ahead of the best dense rival."""
-    rows = [
-        f"| data set | seed | MB | {' | '.join(word_of(metric) for metric in METRICS)} |",
-        "|---|---|---|" + "---|" * len(METRICS),
-    ]
-    for line in lines.read_from(found.results, CUT_OFF):
-        if line["person"] != PERSON:
-            continue
-        dataset, mb, cells = line["dataset"], line["nominal_mb"], []
-        for metric in METRICS:
-            leads = found.leads(dataset, dense=True, metric=metric)
-            (rival,) = (lead for lead in leads if lead.mb == mb)
-            value = line["metrics"][metric]
-            better = value / rival.theirs - 1
-            cells.append(f"{value:.4f} ({better:+.1%}, {rival.rival} {rival.theirs:.4f})")
-        rows.append(f"| {dataset} | {line['seed']} | {mb:g} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 from experiments import lines, rehearsal
-from experiments.comparison import Measurements
 from experiments.paper import METRICS
 from experiments.tasks import CHOSEN_BY
 
@@ -48,6 +47,7 @@ def test_settings_are_told_apart_by_gain_chooser_and_metric(tmp_path):
         ({"popularity_gain": 0.08}, "both@50", 0.21),
         ({"popularity_gain": 0.11}, "both@50", 0.22),
         ({"popularity_gain": 0.11}, "both@100", 0.25),
+        ({"popularity_gain": 0.08, "even": 0.0, "n_blocks": 20}, "both@50", 0.15),
     )
     for settings, metric, value in ways:
         _append(tmp_path, "gowalla", 0, 5, value, settings=settings, chosen_by=metric)
@@ -58,29 +58,8 @@ def test_settings_are_told_apart_by_gain_chooser_and_metric(tmp_path):
         "both@50, gain +0.00, chooser long": [pytest.approx(0.05)],
         "both@50, gain +0.03, chooser long": [pytest.approx(0.10)],
         "both@100, gain +0.03, chooser long": [pytest.approx(0.25)],
+        "both@50, gain +0.00, chooser long, even 0, 20 blocks": [pytest.approx(-0.25)],
     }
-
-
-def test_what_was_cut_off_stands_beside_the_best_dense_rival(tmp_path):
-    for method, value in (("ours", 0.1), ("lightrec", 0.2), ("pruning", 0.25), ("itemcf", 0.9)):
-        person = "vector+history" if method == "ours" else "vector"
-        lines.append_to(
-            tmp_path, "table2",
-            {"dataset": "gowalla", "split": "published", "method": method, "person": person,
-             "budget_mb": 1, "nominal_mb": 1, "seed": 0, "seconds": 1.0, "loss": "none",
-             "config": {"chosen_by": CHOSEN_BY}, "part": "test",
-             "metrics": dict.fromkeys(METRICS, value)},
-        )  # fmt: skip
-    for person, value in (("vector+history", 0.3), ("history", 0.8)):
-        lines.append_to(
-            tmp_path, rehearsal.CUT_OFF,
-            {"dataset": "gowalla", "person": person, "nominal_mb": 1, "seed": 2, "config": {},
-             "metrics": dict.fromkeys(METRICS, value)},
-        )  # fmt: skip
-    _, _, row = rehearsal.cut_off(Measurements(tmp_path)).splitlines()
-    assert (
-        row == "| gowalla | 2 | 1 | " + " | ".join(["0.3000 (+20.0%, pruning 0.2500)"] * 4) + " |"
-    )
 
 
 def test_table_2_chooses_by_what_won_the_committed_rehearsal():
