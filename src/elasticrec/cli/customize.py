@@ -60,7 +60,7 @@ def customize(
         bool,
         typer.Option(
             "--measured",
-            help="Rank every candidate by real evaluation: better files, a minute longer.",
+            help="Rank every candidate by real evaluation, not by estimates: a minute longer.",
         ),
     ] = False,
     evaluate: Annotated[

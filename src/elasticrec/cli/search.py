@@ -49,7 +49,7 @@ def search(
         bool,
         typer.Option(
             "--measured",
-            help="Rank every candidate by real evaluation: better files, a minute longer.",
+            help="Rank every candidate by real evaluation, not by estimates: a minute longer.",
         ),
     ] = False,
     evaluate: Annotated[
