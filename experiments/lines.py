@@ -1,7 +1,7 @@
 """Result lines: one JSON object per measurement, appended by the command that measured it.
 
 Each experiment has one file, `results/<experiment>.jsonl`. A line is known by its `KEY`; when a
-measurement is repeated, the newest line wins.
+measurement is repeated, the newest line wins. The others can be set aside: files stay small.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from elasticrec.data.files import written_whole
 from experiments.provenance import ROOT, command, commit, machine, without_machine_paths
 
 RESULTS = ROOT / "experiments" / "results"
+SUPERSEDED = "-superseded"
+"""What the name of an experiment's file ends in where it holds lines that newer ones replaced."""
 
 KEY = (
     "experiment",
@@ -129,6 +132,24 @@ def read_from(folder: Path, experiment: str, *, key: tuple[str, ...] = KEY) -> l
         newest.pop(which, None)
         newest[which] = line
     return list(newest.values())
+
+
+def set_aside(folder: Path, experiment: str) -> int:
+    """How many lines newer ones of the same key superseded: they move to a file beside.
+
+    That is `<experiment>-superseded.jsonl`. Nobody may append meanwhile.
+    """
+    path = folder / f"{experiment}.jsonl"
+    whole = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    newest = {tuple(json.loads(text).get(name) for name in KEY): n for n, text in enumerate(whole)}
+    staying = set(newest.values())
+    old = [text for n, text in enumerate(whole) if n not in staying]
+    if old:
+        with (folder / f"{experiment}{SUPERSEDED}.jsonl").open("a", encoding="utf-8") as file:
+            file.writelines(old)
+        with written_whole(path) as file:
+            file.write("".join(text for n, text in enumerate(whole) if n in staying).encode())
+    return len(old)
 
 
 def config_hash(config: Any) -> str:

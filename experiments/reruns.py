@@ -45,7 +45,7 @@ def table(results: Path | None = None) -> str:
         "|---|---|---|" + "---|" * (len(METRICS) + 1),
     ]
     behind = unclear(place)
-    for run, by_size in runs(place).items():
+    for run, by_size in sorted(runs(place).items(), key=lambda pair: pair[0][0]):
         dataset, _, commit = run
         cells = [
             " ".join(f"{mean(x['metrics'][metric] for x in by_size[mb]):.4f}" for mb in SIZES)
@@ -60,7 +60,11 @@ def table(results: Path | None = None) -> str:
 def runs(results: Path) -> dict[Run, dict[float, list[dict[str, Any]]]]:
     """Lines by run and size, of data sets with several whole runs that tests were made for."""
     found: dict[Run, dict[float, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-    for line in lines.read_from(results, "table2", key=(*lines.KEY, "commit")):
+    both = [
+        line for name in (f"table2{lines.SUPERSEDED}", "table2")
+        for line in lines.read_from(results, name, key=(*lines.KEY, "commit"))
+    ]  # fmt: skip
+    for line in both:
         mine = line["method"] == OURS and line["person"] == PERSON
         if mine and line["config"].get("chosen_by") == CHOSEN_BY:
             run = line["dataset"], line["config_hash"], line["commit"]

@@ -141,6 +141,12 @@ def compare(
 
 
 @app.command()
+def tidy() -> None:
+    """Move lines that newer ones superseded to table2-superseded.jsonl, which `reruns` reads."""
+    print(f"{lines.set_aside(lines.RESULTS, TABLE)} lines set aside")
+
+
+@app.command()
 def draw() -> None:
     """Print the tables of what `run` measured."""
     print(table2_tables.tables(lines.RESULTS))

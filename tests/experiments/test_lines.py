@@ -52,6 +52,20 @@ def test_the_newest_line_of_a_key_wins_and_other_keys_stay():
     assert found == [(1, 64, 0.5), (0, 64, 0.75), (0, 128, 0.5)]
 
 
+def test_superseded_lines_are_set_aside_and_nothing_is_lost(results):
+    known = {"dataset": "gowalla", "split": "published", "method": "ours", "config": {}}
+    for seed, seconds in ((0, 1.0), (1, 2.0), (0, 3.0)):
+        lines.append("a", {**known, "seed": seed, "seconds": seconds, "metrics": {"recall@50": 1}})
+    before, whole = lines.read("a"), (results / "a.jsonl").read_text()
+    assert lines.set_aside(results, "a") == 1
+    assert lines.read("a") == before
+    (old,) = lines.read(f"a{lines.SUPERSEDED}")
+    assert (old["seed"], old["seconds"]) == (0, 1.0)
+    both = [(results / f"a{name}.jsonl").read_text() for name in ("", lines.SUPERSEDED)]
+    assert sorted("".join(both).splitlines()) == sorted(whole.splitlines())
+    assert lines.set_aside(results, "a") == lines.set_aside(results, "nothing") == 0
+
+
 def test_no_file_means_no_lines():
     assert lines.read("never-run") == []
 

@@ -58,6 +58,12 @@ def test_whole_runs_of_a_data_set_stand_beside_each_other(results):
     assert cells[0][3] == " ".join(["0.2000"] * 5)
 
 
+def test_lines_that_were_set_aside_still_count(results):
+    before = reruns.table(results)
+    assert lines.set_aside(results, "table2")
+    assert reruns.table(results) == before
+
+
 def test_a_column_that_a_test_does_not_settle_is_named(results):
     by_commit = {row.split("|")[2].strip(): row for row in reruns.table(results).splitlines()}
     assert by_commit["bbbbbbb"].endswith("| Recall@100 5 MB (pmf-int8 +0.0004, p 0.2) |")
