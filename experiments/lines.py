@@ -140,15 +140,15 @@ def set_aside(folder: Path, experiment: str) -> int:
     That is `<experiment>-superseded.jsonl`. Nobody may append meanwhile.
     """
     path = folder / f"{experiment}.jsonl"
-    whole = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    whole = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
     newest = {tuple(json.loads(text).get(name) for name in KEY): n for n, text in enumerate(whole)}
     staying = set(newest.values())
     old = [text for n, text in enumerate(whole) if n not in staying]
     if old:
         with (folder / f"{experiment}{SUPERSEDED}.jsonl").open("a", encoding="utf-8") as file:
-            file.writelines(old)
+            file.writelines(f"{text}\n" for text in old)
         with written_whole(path) as file:
-            file.write("".join(text for n, text in enumerate(whole) if n in staying).encode())
+            file.write("".join(f"{whole[n]}\n" for n in sorted(staying)).encode())
     return len(old)
 
 

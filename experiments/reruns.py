@@ -58,7 +58,7 @@ def table(results: Path | None = None) -> str:
 
 
 def runs(results: Path) -> dict[Run, dict[float, list[dict[str, Any]]]]:
-    """Lines by run and size, of data sets with several whole runs that tests were made for."""
+    """Lines by run and size, of data sets with several whole runs."""
     found: dict[Run, dict[float, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     both = [
         line for name in (f"table2{lines.SUPERSEDED}", "table2")

@@ -94,8 +94,8 @@ one seed was ahead at 1 and 2 MB alone, so it kept its settings.
 """
 BLOCKS = """Tables of more than 16 blocks of eight numbers, on Yelp2018, since rivals have up to 256
 numbers per item at 25 MB. Said beforehand: no size may lose more than 1 % (mean of the four
-metrics), and of those the best at 10 and 25 MB, where rivals are nearest, counts. That were 20
-blocks; on test they brought less than in the rehearsal (next).
+metrics), and of those the best at 10 and 25 MB, where rivals are nearest, counts. Those were
+20 blocks; on test they brought less than in the rehearsal (next).
 """
 RERUNS = """Means of three seeds at 1, 2, 5, 10 and 25 MB. The last run of a data set is the row of
 Table 2. 10d095b and 78a5381 of Yelp2018 have the same settings and seeds: what differs are sums in
