@@ -125,11 +125,8 @@ class Ready:
                 Searcher(self.folder), list(granted), search, seed=seed, controls=()
             )
             return [(granted[a.budget], a.searched, a.searched.n_bytes + mask) for a in answers]
-        measured = self.plan.measured
-        quality = self._quality if measured or search.refine else None
-        made = self._customizer.customize(
-            budgets, search, seed=seed, evaluate=quality, measured=measured
-        )
+        quality = self._quality if search.refine else None
+        made = self._customizer.customize(budgets, search, seed=seed, evaluate=quality)
         return [(each.budget, each.found, each.found.n_bytes) for each in made]
 
     @cached_property

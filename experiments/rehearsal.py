@@ -35,7 +35,7 @@ from experiments import lines
 from experiments.command import make_app
 from experiments.comparison import SIZES, word_of
 from experiments.paper import METRICS
-from experiments.tasks import CHOOSER, EVEN, MEASURED, PRESET_METRIC
+from experiments.tasks import CHOOSER, EVEN, PRESET_METRIC
 
 EXPERIMENT = "table2-rehearsal"
 SETTINGS = "table2-rehearsal-gain"
@@ -148,8 +148,7 @@ def _settings(line: dict[str, Any], found: list[dict[str, Any]]) -> str:
     weighed = "" if even is None else f", even {even:g}"
     blocks = line["config"]["settings"].get("n_blocks")
     wide = "" if blocks is None else f", {blocks} blocks"
-    by = ", measured" if line["config"]["settings"].get(MEASURED) else ""
-    return f"{_chosen_by(line)}, gain {gain - least:+.2f}, chooser {chooser}{weighed}{wide}{by}"
+    return f"{_chosen_by(line)}, gain {gain - least:+.2f}, chooser {chooser}{weighed}{wide}"
 
 
 if __name__ == "__main__":

@@ -56,13 +56,6 @@ def customize(
     refine: Annotated[
         int | None, typer.Option(help="Re-rank so many of the best by real evaluation.")
     ] = None,
-    measured: Annotated[
-        bool,
-        typer.Option(
-            "--measured",
-            help="Rank every candidate by real evaluation, not by estimates: a minute longer.",
-        ),
-    ] = False,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Measure each bundle on --part and say so in it.")
     ] = False,
@@ -83,7 +76,6 @@ def customize(
       elasticrec customize MODEL --budget 5MB -o watch.elastic
       elasticrec customize MODEL --budget 1MB --budget 5MB -o device.elastic
       elasticrec customize MODEL --budget 5MB --without recalled.txt -o watch.elastic
-      elasticrec customize MODEL --budget 5MB --measured -o watch.elastic
     """
     from dataclasses import replace
 
@@ -106,16 +98,13 @@ def customize(
     config = preset("default").search
     if refine is not None:
         config = replace(config, refine=refine)
-    searcher, quality = customizer.searcher, None
-    if measured or config.refine:
-        quality = validation_quality(searcher, many=measured, device=device)
+    searcher = customizer.searcher
     made = customizer.customize(
         budgets,
         config,
         seed=seed,
-        evaluate=quality,
+        evaluate=validation_quality(searcher, device=device) if config.refine else None,
         report=held_out_quality(searcher, part.value, device=device) if evaluate else None,
-        measured=measured,
     )
     paths = [each.write(_named(output, each.budget, len(made) > 1)) for each in made]
     _print_json(made, paths) if json else _print_lines(customizer, made, paths)

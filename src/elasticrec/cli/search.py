@@ -45,13 +45,6 @@ def search(
     refine: Annotated[
         int | None, typer.Option(help="Re-rank so many of the best by real evaluation.")
     ] = None,
-    measured: Annotated[
-        bool,
-        typer.Option(
-            "--measured",
-            help="Rank every candidate by real evaluation, not by estimates: a minute longer.",
-        ),
-    ] = False,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Measure what was found, on --part.")
     ] = False,
@@ -103,18 +96,17 @@ def search(
     )
     for each in budgets:
         searcher.candidates(each)  # refuses one that is too small before any long work
-    many, quality = measured or greedy_measured, None
-    if many or config.refine:
-        quality = validation_quality(searcher, many=many, device=device)
+    measuring = bool(config.refine or greedy_measured)
     answers = answer_budgets(
         searcher,
         budgets,
         config,
         seed=seed,
         controls=(*ALWAYS, "greedy-measured") if greedy_measured else ALWAYS,
-        evaluate=quality,
+        evaluate=validation_quality(searcher, many=greedy_measured, device=device)
+        if measuring
+        else None,
         report=held_out_quality(searcher, part.value, device=device) if evaluate else None,
-        measured=measured,
     )
     settings = {"search": asdict(config), "seed": seed}
     _write(searcher, answers, settings, output, trace)

@@ -42,7 +42,6 @@ def answer_budgets(
     controls: Sequence[str] = ALWAYS,
     evaluate: Quality | None = None,
     report: Quality | None = None,
-    measured: bool = False,
 ) -> list[Answer]:
     """One answer per distinct budget, ascending; each contains the one before if it can.
 
@@ -54,15 +53,11 @@ def answer_budgets(
         seed: the draws of a budget depend on it and on the budget alone.
         evaluate: measures while searching: for `refine` and for `greedy-measured`.
         report: measures what was found; None leaves that out.
-        measured: rank all candidates by `evaluate`, not by the estimator, which errs by some per
-            cent and is believed where it errs upwards. It is asked thousands of times.
     """
     answers: list[Answer] = []
     before: Found | None = None
     for budget in sorted(set(budgets)):
         problem = searcher.problem(budget, evaluate)
-        if measured:
-            problem = problem.measured()
         rng = np.random.default_rng((seed, budget.n_bytes))
         found = before = _search(searcher, problem, config, rng, before)
         others = [CONTROLS[name](problem, config, rng) for name in controls]
@@ -93,7 +88,7 @@ def _search(
     if found.composition.contains(before.composition) and _quality(found) >= _quality(before):
         return found
     budget = problem.candidates.budget
-    around = replace(problem, candidates=searcher.candidates(budget, before.composition))
+    around = searcher.problem(budget, problem.evaluate, containing=before.composition)
     nested = evolve(around, config, rng, starts=starts)
     seconds = found.seconds + nested.seconds
     if _quality(nested) >= (1 - NESTING) * _quality(found):
