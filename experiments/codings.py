@@ -20,9 +20,9 @@ from experiments import lines
 from experiments.command import make_app
 from experiments.comparison import SIZES, word_of
 from experiments.paper import METRICS
+from experiments.tasks import PERSON
 
 EXPERIMENT = "table2-words"
-PERSON = "vector+history"
 app = make_app(__doc__)
 
 

@@ -35,14 +35,13 @@ from experiments import lines
 from experiments.command import make_app
 from experiments.comparison import SIZES, word_of
 from experiments.paper import METRICS
-from experiments.tasks import CHOOSER, EVEN, PRESET_METRIC
+from experiments.tasks import CHOOSER, EVEN, PERSON, PRESET_METRIC
 
 EXPERIMENT = "table2-rehearsal"
 SETTINGS = "table2-rehearsal-gain"
 """The rehearsal of settings."""
 BLOCKS = "table2-rehearsal-blocks"
 """The rehearsal of wider tables."""
-PERSON = "vector+history"
 app = make_app(__doc__)
 
 Values = dict[int, dict[str, float]]

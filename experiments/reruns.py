@@ -18,9 +18,8 @@ from experiments import lines, paired
 from experiments.command import make_app
 from experiments.comparison import SIZES, word_of
 from experiments.paper import METRICS
-from experiments.tasks import CHOSEN_BY, NEIGHBOURS_ALONE, OURS
+from experiments.tasks import CHOSEN_BY, NEIGHBOURS_ALONE, OURS, PERSON
 
-PERSON = "vector+history"
 SEEDS = 3
 """What has fewer at some size is no rerun of a row."""
 P = 0.05

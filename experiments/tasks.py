@@ -22,6 +22,8 @@ CHOOSER = "chooser"
 """Of ours: the name of what differs in the settings of the training that chooses."""
 EVEN = "even"
 """Of ours: the name of the share of validation that is spread evenly where votes are weighed."""
+PERSON = "vector+history"
+"""Whom ours is compared for: a person with a vector from the server and a history."""
 LIBRARY = (OURS, *SCORES)
 """What the library itself fits; all others are baselines."""
 NEIGHBOURS_ALONE = ("itemcf", "sparse-linear")
