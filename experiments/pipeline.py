@@ -125,8 +125,9 @@ class Ready:
                 Searcher(self.folder), list(granted), search, seed=seed, controls=()
             )
             return [(granted[a.budget], a.searched, a.searched.n_bytes + mask) for a in answers]
-        quality = self._quality if search.refine else None
-        made = self._customizer.customize(budgets, search, seed=seed, evaluate=quality)
+        made = self._customizer.customize(
+            budgets, search, seed=seed, evaluate=self._quality, measured=self.plan.measured
+        )
         return [(each.budget, each.found, each.found.n_bytes) for each in made]
 
     @cached_property
@@ -136,11 +137,17 @@ class Ready:
         return Customizer(self.folder, ids="none")
 
     @cached_property
-    def _quality(self) -> Quality:
+    def _quality(self) -> Quality | None:
         """Counts what validation says, once for all budgets."""
-        from elasticrec.search.measuring import validation_quality
+        from elasticrec.search.measuring import quality_to_search_by
 
-        return validation_quality(self._customizer.searcher, many=True, device=self.device)
+        return quality_to_search_by(
+            self._customizer.searcher,
+            self.plan.preset.search,
+            measured=self.plan.measured,
+            many=self.plan.preset.search.refine > 0,
+            device=self.device,
+        )
 
     @property
     def persons(self) -> tuple[str, ...]:

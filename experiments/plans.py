@@ -33,6 +33,8 @@ class Plan:
     even: float | None = None
     """What weights of votes are fitted by: the share of validation that is spread evenly over
     groups of items; None as suits the split."""
+    measured: bool = False
+    """Whether the search ranks all candidates by validation, not by the estimator."""
 
     @property
     def coded(self) -> bool:
@@ -45,7 +47,7 @@ class Plan:
         del found["validation_for_everyone"]
         for stage in ("train", "space", "samples", "estimator"):
             found[stage]["seed"] = 0
-        return found | {"rows": self.rows}  # `even` stands in the settings that a task names
+        return found | {"rows": self.rows}  # the others stand in the settings that a task names
 
     def sampled(self, n_samples: int | None) -> Plan:
         """The same plan with so many compositions to fit on, and none held out."""

@@ -35,7 +35,7 @@ from experiments import lines
 from experiments.command import make_app
 from experiments.comparison import SIZES, word_of
 from experiments.paper import METRICS
-from experiments.tasks import CHOOSER, EVEN, PERSON, PRESET_METRIC
+from experiments.tasks import CHOOSER, EVEN, MEASURED, PERSON, PRESET_METRIC
 
 EXPERIMENT = "table2-rehearsal"
 SETTINGS = "table2-rehearsal-gain"
@@ -147,7 +147,8 @@ def _settings(line: dict[str, Any], found: list[dict[str, Any]]) -> str:
     weighed = "" if even is None else f", even {even:g}"
     blocks = line["config"]["settings"].get("n_blocks")
     wide = "" if blocks is None else f", {blocks} blocks"
-    return f"{_chosen_by(line)}, gain {gain - least:+.2f}, chooser {chooser}{weighed}{wide}"
+    by = ", measured" if line["config"]["settings"].get(MEASURED) else ""
+    return f"{_chosen_by(line)}, gain {gain - least:+.2f}, chooser {chooser}{weighed}{wide}{by}"
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ CHOOSER = "chooser"
 """Of ours: the name of what differs in the settings of the training that chooses."""
 EVEN = "even"
 """Of ours: the name of the share of validation that is spread evenly where votes are weighed."""
+MEASURED = "measured"
+"""Of ours: whether the search ranks all candidates by validation, not by the estimator."""
 PERSON = "vector+history"
 """Whom ours is compared for: a person with a vector from the server and a history."""
 LIBRARY = (OURS, *SCORES)
@@ -118,12 +120,13 @@ def plan_of(task: Task) -> plans.Plan:
     extent = task.extent
     blocks = {} if extent.blocks is None else {"n_blocks": extent.blocks}
     if task.method == OURS:
-        beside = (CHOOSER, EVEN)
+        beside = (CHOOSER, EVEN, MEASURED)
         settings = {name: value for name, value in task.settings.items() if name not in beside}
         train = TrainConfig(**(settings | blocks))
         train = replace(train, epochs=min(train.epochs, extent.epochs or train.epochs))
         plan = plans.ours(train, extent.samples, task.metric)
-        plan = replace(plan, even=task.settings.get(EVEN))
+        measured = bool(task.settings.get(MEASURED))
+        plan = replace(plan, even=task.settings.get(EVEN), measured=measured)
     else:
         changes = task.settings | {"epochs": extent.rule_epochs} | blocks
         plan = plans.rule(task.dataset, SCORES[task.method], changes, extent.rule_samples)

@@ -103,11 +103,12 @@ class Customizer:
         seed: int = 0,
         evaluate: Quality | None = None,
         report: Quality | None = None,
+        measured: bool = False,
     ) -> list[Customized]:
         """The bundle of each distinct budget, ascending, one inside the next where that is free.
 
         Args:
-            seed, evaluate, report: as in `search.answers.answer_budgets`.
+            seed, evaluate, report, measured: as in `search.answers.answer_budgets`.
         """
         for budget in budgets:
             self.searcher.candidates(budget)  # refuses one that is too small before any long work
@@ -119,6 +120,7 @@ class Customizer:
             controls=(),
             evaluate=evaluate,
             report=report,
+            measured=measured,
         )
         return [self.packed(answer.budget, answer.searched) for answer in answers]
 

@@ -81,6 +81,17 @@ def test_measured_quality_stands_in_the_bundle(coded_folder, tmp_path):
     assert (about["name"], about["budget"], about["metric"]) == ("a watch", 8_000, "recall@20")
 
 
+def test_a_measured_search_is_no_worse_on_validation(coded_folder, tmp_path):
+    asked = ("customize", coded_folder.root, "--budget", "8KB", "--evaluate", "--part",
+             "validation", "--device", "cpu", "--json", "-o")  # fmt: skip
+    made = [
+        json.loads(run(*asked, tmp_path / name, *more).stdout)["bundles"][0]
+        for name, more in (("estimated.elastic", ()), ("measured.elastic", ("--measured",)))
+    ]
+    assert made[1]["measured"] >= made[0]["measured"] > 0
+    assert made[1]["file_bytes"] <= 8_000 - VECTOR
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

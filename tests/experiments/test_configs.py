@@ -7,7 +7,7 @@ import pytest
 
 from experiments import lines
 from experiments.bases import read_trials, settings
-from experiments.tasks import CHOOSER, EVEN
+from experiments.tasks import CHOOSER, EVEN, MEASURED
 
 CONFIGS = sorted((Path(lines.__file__).parent / "configs").glob("*.toml"))
 
@@ -22,6 +22,7 @@ def test_recipes_parse(path):
         assert trial["dataset"] in lines.DATASETS
         chooser = trial.pop(CHOOSER, {})
         assert 0 <= trial.pop(EVEN, 0) <= 1
+        assert trial.pop(MEASURED, False) in (False, True)
         assert settings(trial).dimensions <= 256
         assert settings(trial | chooser).dimensions == settings(trial).dimensions
 

@@ -47,7 +47,7 @@ def test_settings_are_told_apart_by_gain_chooser_and_metric(tmp_path):
         ({"popularity_gain": 0.08}, "both@50", 0.21),
         ({"popularity_gain": 0.11}, "both@50", 0.22),
         ({"popularity_gain": 0.11}, "both@100", 0.25),
-        ({"popularity_gain": 0.08, "even": 0.0, "n_blocks": 20}, "both@50", 0.15),
+        ({"popularity_gain": 0.08, "even": 0.0, "n_blocks": 20, "measured": True}, "both@50", 0.15),
     )
     for settings, metric, value in ways:
         _append(tmp_path, "gowalla", 0, 5, value, settings=settings, chosen_by=metric)
@@ -58,7 +58,7 @@ def test_settings_are_told_apart_by_gain_chooser_and_metric(tmp_path):
         "both@50, gain +0.00, chooser long": [pytest.approx(0.05)],
         "both@50, gain +0.03, chooser long": [pytest.approx(0.10)],
         "both@100, gain +0.03, chooser long": [pytest.approx(0.25)],
-        "both@50, gain +0.00, chooser long, even 0, 20 blocks": [pytest.approx(-0.25)],
+        "both@50, gain +0.00, chooser long, even 0, 20 blocks, measured": [pytest.approx(-0.25)],
     }
 
 

@@ -145,6 +145,38 @@ def test_a_budget_is_spent_unless_that_seems_clearly_worse(coded_folder, loss, s
     assert large.searched.composition.contains(small.searched.composition)
 
 
+def test_a_measured_search_believes_no_estimate(coded_folder):
+    searcher = Searcher(coded_folder)
+    measure = validation_quality(searcher, many=True, device="cpu")
+
+    class Liar:
+        """Praises what is worse."""
+
+        features, about = searcher.estimator.features, searcher.estimator.about
+
+        @staticmethod
+        def predict(depths, neighbours):
+            return 1 - measure(depths, neighbours)
+
+    searcher.estimator = Liar()
+    budgets = [Budget(4_400), Budget(9_000)]
+    found = {
+        measured: answer_budgets(
+            searcher, budgets, SMALL, controls=(), evaluate=measure, measured=measured
+        )
+        for measured in (False, True)
+    }
+    for misled, answer in zip(found[False], found[True], strict=True):
+        best, worse = answer.searched, misled.searched
+        quality = measure(best.composition.depths[None], best.composition.neighbours[None])[0]
+        assert best.measured == pytest.approx(quality)
+        assert best.estimate == pytest.approx(1 - quality)  # what the estimator says all the same
+        assert quality > measure(worse.composition.depths[None], worse.composition.neighbours[None])
+        assert best.n_bytes <= answer.budget.n_bytes
+    with pytest.raises(ValueError, match="without an evaluator"):
+        answer_budgets(searcher, budgets, SMALL, measured=True)
+
+
 def test_refining_and_reporting_measure_coded_compositions(coded_folder):
     searcher = Searcher(coded_folder)
     rows = np.array([[0, 5, 9, 3, 1], [20, 20, 20, 20, 20]])

@@ -5,11 +5,17 @@ import pytest
 
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.blocks.table import BlockTable
+from elasticrec.data.errors import InputError
 from elasticrec.estimator.building import LEDGER, build_estimator, draws_of
 from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.search.answers import answer_budgets
 from elasticrec.search.config import SearchConfig
-from elasticrec.search.measuring import held_out_quality, validation_quality
+from elasticrec.search.measuring import (
+    MEASURED_USERS,
+    held_out_quality,
+    quality_to_search_by,
+    validation_quality,
+)
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
 from elasticrec.space.regroup import SpaceConfig, regroup_folder
@@ -48,6 +54,36 @@ def test_the_search_measures_what_the_estimator_learned_from(searcher):
     on_test = held_out_quality(searcher, device="cpu")(drawn.depths, drawn.neighbours)
     assert split.n_users > 70
     assert not np.allclose(on_test, values)
+
+
+def test_a_measured_search_asks_more_users_than_the_estimator_knew(searcher):
+    config = SearchConfig(refine=2)
+    assert quality_to_search_by(searcher, replace(config, refine=0)) is None
+    if searcher.free:
+        with pytest.raises(InputError, match="any subset of its blocks"):
+            quality_to_search_by(searcher, config, measured=True, device="cpu")
+        return
+    table, everyone = searcher.folder.table(), searcher.folder.split().n_users
+    drawn = draws_of(table, searcher.groups, searcher.space, SAMPLES)(range(6))
+    few, all_of_them, refining, measuring = (
+        quality(drawn.depths, drawn.neighbours)
+        for quality in (
+            validation_quality(searcher, many=True, device="cpu"),
+            validation_quality(searcher, n_users=everyone, device="cpu"),
+            quality_to_search_by(searcher, config, device="cpu"),
+            quality_to_search_by(searcher, config, measured=True, device="cpu"),
+        )
+    )
+    assert SAMPLES.n_users < everyone < MEASURED_USERS
+    np.testing.assert_allclose(refining, few)
+    np.testing.assert_allclose(measuring, all_of_them)
+    assert not np.allclose(measuring, few)
+
+
+def test_a_measured_search_refines_nothing_and_climbs_no_greedy_start():
+    usual = SearchConfig(refine=20, margin=0.02, rounds=7)
+    assert usual.measured() == SearchConfig(margin=0.005, rounds=7, starts=("uniform",))
+    assert SearchConfig(margin=0.001, starts=()).measured() == SearchConfig(margin=0.001, starts=())
 
 
 def test_answers_ascend_and_controls_stand_beside(searcher):

@@ -56,6 +56,13 @@ def customize(
     refine: Annotated[
         int | None, typer.Option(help="Re-rank so many of the best by real evaluation.")
     ] = None,
+    measured: Annotated[
+        bool,
+        typer.Option(
+            "--measured",
+            help="Rank every candidate by real evaluation, not by estimates: a minute longer.",
+        ),
+    ] = False,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Measure each bundle on --part and say so in it.")
     ] = False,
@@ -76,6 +83,7 @@ def customize(
       elasticrec customize MODEL --budget 5MB -o watch.elastic
       elasticrec customize MODEL --budget 1MB --budget 5MB -o device.elastic
       elasticrec customize MODEL --budget 5MB --without recalled.txt -o watch.elastic
+      elasticrec customize MODEL --budget 5MB --measured -o watch.elastic
     """
     from dataclasses import replace
 
@@ -83,7 +91,7 @@ def customize(
     from elasticrec.customizing import Customizer
     from elasticrec.data.files import check_writable
     from elasticrec.presets import preset
-    from elasticrec.search.measuring import held_out_quality, validation_quality
+    from elasticrec.search.measuring import held_out_quality, quality_to_search_by
     from elasticrec.space.budget import Budget
 
     budgets = sorted({Budget.parse(text) for text in budget})
@@ -103,8 +111,9 @@ def customize(
         budgets,
         config,
         seed=seed,
-        evaluate=validation_quality(searcher, device=device) if config.refine else None,
+        evaluate=quality_to_search_by(searcher, config, measured=measured, device=device),
         report=held_out_quality(searcher, part.value, device=device) if evaluate else None,
+        measured=measured,
     )
     paths = [each.write(_named(output, each.budget, len(made) > 1)) for each in made]
     _print_json(made, paths) if json else _print_lines(customizer, made, paths)

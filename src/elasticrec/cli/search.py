@@ -45,6 +45,13 @@ def search(
     refine: Annotated[
         int | None, typer.Option(help="Re-rank so many of the best by real evaluation.")
     ] = None,
+    measured: Annotated[
+        bool,
+        typer.Option(
+            "--measured",
+            help="Rank every candidate by real evaluation, not by estimates: a minute longer.",
+        ),
+    ] = False,
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Measure what was found, on --part.")
     ] = False,
@@ -78,7 +85,7 @@ def search(
     from elasticrec.data.files import check_writable
     from elasticrec.presets import preset as named
     from elasticrec.search.answers import ALWAYS, answer_budgets
-    from elasticrec.search.measuring import held_out_quality, validation_quality
+    from elasticrec.search.measuring import held_out_quality, quality_to_search_by
     from elasticrec.search.searcher import Searcher
     from elasticrec.space.budget import Budget
 
@@ -96,17 +103,17 @@ def search(
     )
     for each in budgets:
         searcher.candidates(each)  # refuses one that is too small before any long work
-    measuring = bool(config.refine or greedy_measured)
     answers = answer_budgets(
         searcher,
         budgets,
         config,
         seed=seed,
         controls=(*ALWAYS, "greedy-measured") if greedy_measured else ALWAYS,
-        evaluate=validation_quality(searcher, many=greedy_measured, device=device)
-        if measuring
-        else None,
+        evaluate=quality_to_search_by(
+            searcher, config, measured=measured, many=greedy_measured, device=device
+        ),
         report=held_out_quality(searcher, part.value, device=device) if evaluate else None,
+        measured=measured,
     )
     settings = {"search": asdict(config), "seed": seed}
     _write(searcher, answers, settings, output, trace)

@@ -42,6 +42,7 @@ def answer_budgets(
     controls: Sequence[str] = ALWAYS,
     evaluate: Quality | None = None,
     report: Quality | None = None,
+    measured: bool = False,
 ) -> list[Answer]:
     """One answer per distinct budget, ascending; each contains the one before if it can.
 
@@ -53,13 +54,20 @@ def answer_budgets(
         seed: the draws of a budget depend on it and on the budget alone.
         evaluate: measures while searching: for `refine` and for `greedy-measured`.
         report: measures what was found; None leaves that out.
+        measured: rank all candidates by `evaluate`, not by the estimator, which errs by some per
+            cent and is believed where it errs upwards; controls still go by the estimator. It is
+            asked thousands of times, and should know many users (`search.measuring`).
     """
     answers: list[Answer] = []
     before: Found | None = None
     for budget in sorted(set(budgets)):
         problem = searcher.problem(budget, evaluate)
         rng = np.random.default_rng((seed, budget.n_bytes))
-        found = before = _search(searcher, problem, config, rng, before)
+        if measured:
+            found = before = _search(searcher, problem.measured(), config.measured(), rng, before)
+            found = problem.estimated(found)
+        else:
+            found = before = _search(searcher, problem, config, rng, before)
         others = [CONTROLS[name](problem, config, rng) for name in controls]
         if report is not None:
             found, *others = (
@@ -88,7 +96,7 @@ def _search(
     if found.composition.contains(before.composition) and _quality(found) >= _quality(before):
         return found
     budget = problem.candidates.budget
-    around = searcher.problem(budget, problem.evaluate, containing=before.composition)
+    around = replace(problem, candidates=searcher.candidates(budget, before.composition))
     nested = evolve(around, config, rng, starts=starts)
     seconds = found.seconds + nested.seconds
     if _quality(nested) >= (1 - NESTING) * _quality(found):

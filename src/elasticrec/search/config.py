@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elasticrec.data.errors import InputError
 from elasticrec.search.mutation import MUTATIONS
@@ -14,6 +14,8 @@ CHANCE = 0.01
 
 More bits and more neighbours hardly ever hurt; that an estimate says so is mostly chance.
 """
+SURE = 0.005
+"""The share by which measured quality must lead that of a start; thousands of users err by less."""
 FLAT, REST = 0.002, 0.1
 """Where the last tenth of a budget adds a smaller share of quality, it goes to all items evenly."""
 
@@ -59,6 +61,15 @@ class SearchConfig:
     def printed(cls, population: int = 20, tournament: int = 5, rounds: int = 50) -> SearchConfig:
         """The search as the paper prints it: two mutations, a first population drawn at random."""
         return cls(population, tournament, rounds, mutations=("swap", "reselect"), starts=())
+
+    def measured(self) -> SearchConfig:
+        """The same search where every candidate is measured.
+
+        Nothing is left to refine and less to doubt; and no start is greedy, which would be measured
+        step by step.
+        """
+        starts = tuple(name for name in self.starts if name != "greedy")
+        return replace(self, refine=0, margin=min(self.margin, SURE), starts=starts)
 
     @property
     def n_candidates(self) -> int:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from elasticrec.data.errors import InputError
+from elasticrec.search.config import SearchConfig
 from elasticrec.search.problem import Quality
 from elasticrec.search.searcher import Searcher
 
@@ -15,13 +17,21 @@ if TYPE_CHECKING:
 
 USERS = 1000
 """μ: validation users on whom compositions are measured, unless the estimator says otherwise."""
+MEASURED_USERS = 15_000
+"""Validation users, at most, on whom a search measures all its candidates.
+
+Compositions of one budget differ by some tenths of a per cent, which 5,000 users do not tell apart:
+a search that believes them finds their chance. Counts of so many take some gigabytes."""
 
 
-def validation_quality(searcher: Searcher, *, many: bool = False, device: str = "auto") -> Quality:
-    """Measured quality on the validation users and by the metric that the estimator learned from.
+def validation_quality(
+    searcher: Searcher, *, many: bool = False, n_users: int | None = None, device: str = "auto"
+) -> Quality:
+    """Measured quality on validation users, by the metric that the estimator learned from.
 
     Args:
         many: count once for thousands of compositions from the menu; otherwise rank each plainly.
+        n_users: how many at most; by default those that the estimator learned from.
     """
     from elasticrec.evaluation.compositions import PlainEvaluator, validation_questions
     from elasticrec.evaluation.merging import MenuEvaluator
@@ -29,12 +39,40 @@ def validation_quality(searcher: Searcher, *, many: bool = False, device: str = 
 
     about = searcher.estimator.about
     rng = np.random.default_rng(about.get("seed", 0))
-    asked = validation_questions(searcher.folder.split(), about.get("n_users", USERS), rng)
+    asked = validation_questions(
+        searcher.folder.split(), n_users or about.get("n_users", USERS), rng
+    )
     asked = evened(asked, searcher.groups.bounds, float(about.get("even_share", 0.0)))
     scores = _scores(searcher, asked, device)
     if many and not searcher.free:
         return MenuEvaluator(scores, asked, searcher.menu, searcher.metric).evaluate
     return PlainEvaluator(scores, asked, searcher.metric).evaluate
+
+
+def quality_to_search_by(
+    searcher: Searcher,
+    config: SearchConfig,
+    *,
+    measured: bool = False,
+    many: bool = False,
+    device: str = "auto",
+) -> Quality | None:
+    """What a search of a model needs to measure with; None where it needs nothing.
+
+    Args:
+        measured: whether it measures all its candidates.
+        many: whether a control measures many.
+    """
+    if measured and searcher.free:
+        raise InputError(
+            f"{searcher.folder.root} keeps any subset of its blocks, each of which is ranked for "
+            "anew: to measure all candidates of a search, expected rows of a menu"
+        )
+    if measured:
+        return validation_quality(searcher, many=True, n_users=MEASURED_USERS, device=device)
+    if many or config.refine:
+        return validation_quality(searcher, many=many, device=device)
+    return None
 
 
 def held_out_quality(

@@ -30,6 +30,17 @@ class Problem:
     evaluate: Quality | None = None
     """Measured quality; needed to refine, and by `greedy-measured`."""
 
+    def measured(self) -> Problem:
+        """The same problem, measured wherever it would be estimated."""
+        if self.evaluate is None:
+            raise ValueError("a problem without an evaluator cannot be measured")
+        return replace(self, estimate=self.evaluate)
+
+    def estimated(self, found: Found) -> Found:
+        """What was found by measuring alone, with its estimate beside what was measured."""
+        estimate = float(self.estimates(self.candidates.of(found.composition)[None])[0])
+        return replace(found, measured=found.estimate, estimate=estimate)
+
     def estimates(self, candidates: np.ndarray) -> np.ndarray:
         """(B,) float64 estimated quality of some candidates (B, G, …), in one call."""
         return _finite(self.estimate(*self.candidates.arrays(candidates)), "estimate")
