@@ -319,7 +319,7 @@ def test_ours_may_choose_on_another_split_and_its_lines_say_so(session, tmp_path
     task = replace(session, choose=tmp_path / "last").test_tasks("goodbooks", "ours")[0]
     assert task.data == usual.data
     assert task.config() == usual.config() | {"chosen_on": "last"}
-    more = {"chooser": {"temperature": 0.2}, "even": 0.125}
+    more = {"chooser": {"temperature": 0.2}, "even": 0.125, "measured": True}
     task = replace(task, settings=task.settings | more)
     measured = methods.measured(task)
     found = [next(measured)]
@@ -331,6 +331,7 @@ def test_ours_may_choose_on_another_split_and_its_lines_say_so(session, tmp_path
     assert temperatures == [0.2, task.settings["temperature"]]
     assert abouts[0]["about"]["storing"]["even"] == 0.125  # where votes are weighed
     assert "estimator" not in abouts[1]["parts"]
+    assert plan_of(task).measured
     found += list(measured)
     assert {each.nominal_mb for each in found} == {2, 5}
     for each in found:
