@@ -13,7 +13,7 @@ from typing import Any
 
 from experiments import lines
 from experiments.equal_bytes import PRINTED, SMALL
-from experiments.tasks import CHOSEN_BY, NEIGHBOURS_ALONE, ONCE, OURS, PRESET_METRIC
+from experiments.tasks import NEIGHBOURS_ALONE, ONCE, OURS, PRESET_METRIC, chosen_by
 
 SIZES = (*SMALL, *PRINTED)
 ORDER = (
@@ -166,7 +166,7 @@ def row_of(line: dict[str, Any]) -> Row:
     place = ORDER.index(method) if method in ORDER else len(ORDER)
     loss = line["loss"] if method == "pmf" else ""
     by = line["config"].get("chosen_by", PRESET_METRIC) if method == OURS else ""
-    return Row(place, method, loss, line["person"], "" if by == CHOSEN_BY else by)
+    return Row(place, method, loss, line["person"], "" if by == chosen_by(line["dataset"]) else by)
 
 
 def word_of(metric: str) -> str:

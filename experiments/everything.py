@@ -6,8 +6,8 @@
 `everything.toml` lists the commands in the order in which they are worth having, and how
 many processes each may use. `run` starts as many as fit beside each other; each skips what the
 results hold, so the same command goes on where a run was cut off. What each one prints goes to a
-file in `local/everything`. DIR holds prepared splits, `late`, `last` and `rehearsal` beside them
-(experiments/README.md).
+file in `local/everything`. DIR holds prepared splits, and `late`, `last`, `everyone` and
+`rehearsal` beside them (experiments/README.md).
 """
 
 from __future__ import annotations

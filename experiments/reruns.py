@@ -18,7 +18,7 @@ from experiments import lines, paired
 from experiments.command import make_app
 from experiments.comparison import SIZES, word_of
 from experiments.paper import METRICS
-from experiments.tasks import CHOSEN_BY, NEIGHBOURS_ALONE, OURS, PERSON
+from experiments.tasks import CHOSEN_BY, MEASURED, NEIGHBOURS_ALONE, OURS, PERSON, chosen_by
 
 SEEDS = 3
 """What has fewer at some size is no rerun of a row."""
@@ -39,7 +39,8 @@ def table(results: Path | None = None) -> str:
     """Each run's means at every size, and the columns that no test says it is ahead in."""
     place = results or lines.RESULTS
     rows = [
-        f"| data set | commit | blocks | {' | '.join(word_of(metric) for metric in METRICS)} "
+        "| data set | commit | blocks, chosen by "
+        f"| {' | '.join(word_of(metric) for metric in METRICS)} "
         "| not ahead of a dense rival with p < 0.05 |",
         "|---|---|---|" + "---|" * (len(METRICS) + 1),
     ]
@@ -50,10 +51,16 @@ def table(results: Path | None = None) -> str:
             " ".join(f"{mean(x['metrics'][metric] for x in by_size[mb]):.4f}" for mb in SIZES)
             for metric in METRICS
         ]
-        blocks = by_size[SIZES[0]][0]["config"]["train"]["n_blocks"]
         columns = "<br>".join(behind.get(run, [])) or "–"
-        rows.append(f"| {dataset} | {commit[:7]} | {blocks} | {' | '.join(cells)} | {columns} |")
+        how = _how(by_size[SIZES[0]][0]["config"])
+        rows.append(f"| {dataset} | {commit[:7]} | {how} | {' | '.join(cells)} | {columns} |")
     return "\n".join(rows)
+
+
+def _how(config: dict[str, Any]) -> str:
+    """The width of a run's table, and how it chose."""
+    measured = ", measured" if config.get("settings", {}).get(MEASURED) else ""
+    return f"{config['train']['n_blocks']}, {config['chosen_by']}{measured}"
 
 
 def runs(results: Path) -> dict[Run, dict[float, list[dict[str, Any]]]]:
@@ -65,7 +72,8 @@ def runs(results: Path) -> dict[Run, dict[float, list[dict[str, Any]]]]:
     ]  # fmt: skip
     for line in both:
         mine = line["method"] == OURS and line["person"] == PERSON
-        if mine and line["config"].get("chosen_by") == CHOSEN_BY:
+        by = line["config"].get("chosen_by")
+        if mine and by in (CHOSEN_BY, chosen_by(line["dataset"])):
             run = line["dataset"], line["config_hash"], line["commit"]
             found[run][float(line["nominal_mb"])].append(line)
     whole = {

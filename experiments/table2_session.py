@@ -12,7 +12,7 @@ from experiments import lines, methods, paired
 from experiments.bases import read_trials
 from experiments.jobs import Outcome, run_all
 from experiments.methods import Measured
-from experiments.tasks import LIBRARY, NEIGHBOURS_ALONE, OURS, Extent, Task
+from experiments.tasks import LIBRARY, NEIGHBOURS_ALONE, OURS, Extent, Task, chosen_by
 
 TABLE = "table2"
 """The name of the table's own lines."""
@@ -50,7 +50,7 @@ class Session:
     choose: Path | None = None
     """Folder of splits whose validation chooses weights and compositions of ours."""
     metric: str | None = None
-    """What they are chosen by; None as the preset says."""
+    """What they are chosen by; "" as the data set's rehearsal said, None as the preset says."""
     experiment: str = TABLE
     """Where lines of test go; what has another name than the table's is no part of it."""
 
@@ -111,7 +111,9 @@ class Session:
         wanted = tuple(mb for mb in methods.sizes_of(method) if mb in (self.sizes or (mb,)))
         together = [wanted] if methods.trains_once(method) else [(mb,) for mb in wanted]
         choose = self.choose / f"{dataset}.npz" if method == OURS and self.choose else None
-        metric = self.metric if method == OURS else None
+        metric = None
+        if method == OURS:
+            metric = chosen_by(dataset) if self.metric == "" else self.metric
         return [
             Task(
                 self.experiment, dataset, method, loss, settings, seed, sizes, "test",

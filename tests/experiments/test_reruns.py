@@ -12,6 +12,7 @@ from experiments.tasks import CHOSEN_BY
 def results(tmp_path):
     def run(commit, value, *, blocks=16, seeds=3, dataset="gowalla"):
         config = {"chosen_by": CHOSEN_BY, "train": {"n_blocks": blocks}}
+        config |= {"settings": {"measured": True}} if blocks > 16 else {}
         known = {
             "dataset": dataset,
             "split": "published",
@@ -53,7 +54,9 @@ def test_whole_runs_of_a_data_set_stand_beside_each_other(results):
     _, _, *rows = reruns.table(results).splitlines()
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     assert [(x[0], x[1], x[2]) for x in cells] == [
-        ("gowalla", "aaaaaaa", "16"), ("gowalla", "bbbbbbb", "16"), ("gowalla", "ccccccc", "20")
+        ("gowalla", "aaaaaaa", "16, both@50"),
+        ("gowalla", "bbbbbbb", "16, both@50"),
+        ("gowalla", "ccccccc", "20, both@50, measured"),
     ]  # fmt: skip
     assert cells[0][3] == " ".join(["0.2000"] * 5)
 

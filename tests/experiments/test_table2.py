@@ -1,6 +1,7 @@
 """Table 2: a run on a made world, what is left of it afterwards, and what the lines say."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.data.synthetic import planted_world
 from experiments import lines, methods, paired, table2, table2_session, table2_tables
-from experiments.comparison import Measurements
+from experiments.comparison import Measurements, row_of
 from experiments.table2_session import Session, measure_all
 from experiments.tasks import CHOSEN_BY, plan_of
 
@@ -355,3 +356,19 @@ def test_ours_may_choose_by_another_metric_and_has_a_row_of_its_own(session, tmp
     found = Measurements(tmp_path / "rows")
     assert [str(row) for row in found.rows("goodbooks")] == ["ours, by NDCG@50"]
     assert found.ours("goodbooks") is None  # the main row is another
+
+
+def test_the_main_row_is_chosen_by_what_the_data_sets_rehearsal_said(session, tmp_path):
+    session = replace(session, metric="")
+    split = session.data / "goodbooks.npz"
+    shutil.copy(split, split.with_name("yelp2018.npz"))
+    text = session.config.read_text().replace('"goodbooks"', '"yelp2018"')
+    config = tmp_path / "yelp2018.toml"
+    config.write_text(text)
+    asked = session.test_tasks("goodbooks", "ours")
+    asked += replace(session, config=config).test_tasks("yelp2018", "ours")
+    assert [task.metric for task in asked] == ["both@50"] * 2 + ["both@100"] * 2  # two seeds each
+    for task in asked:
+        for metric, by in ((task.metric, ""), ("recall@20", "recall@20")):
+            line = {"dataset": task.dataset, "method": "ours", "person": "history", "loss": "ours"}
+            assert row_of(line | {"config": replace(task, metric=metric).config()}).by == by
