@@ -161,6 +161,24 @@ def test_refine_lets_real_evaluation_choose_among_the_best(kind):
     assert refined.measured > worth(plain.composition.depths[None], None)[0]
 
 
+@pytest.mark.parametrize(("lead", "stays"), [(0.004, True), (0.006, False)])
+def test_a_start_stays_unless_what_is_measured_leads_it_clearly(kind, lead, stays):
+    """Whatever the estimator promises: what is measured differs by chance, too."""
+    space = make_problem(kind, 6).candidates
+    start = uniform(Problem(space, worth), SearchConfig(), rng()).composition
+
+    def measure(depths, neighbours):
+        return np.where((depths == start.depths).all(axis=(1, 2)), 1.0, 1.0 + lead)
+
+    config = SearchConfig(rounds=50, refine=10, margin=0.02, starts=("uniform",))
+    found = evolve(Problem(space, worth, measure), config, rng())
+    assert (found.measured == 1.0) is stays
+    assert np.array_equal(found.composition.depths, start.depths) is stays
+    assert evolve(
+        Problem(space, worth, measure), replace(config, margin=0), rng()
+    ).measured == pytest.approx(1 + lead)
+
+
 def test_refining_needs_an_evaluator():
     problem = Problem(make_problem("menu").candidates, worth)
     with pytest.raises(ValueError, match="no evaluator"):

@@ -41,7 +41,9 @@ class SearchConfig:
 
     Less than an estimator's own error says nothing, and a start follows no chance in it."""
     refine: int = 0
-    """How many of the best are re-ranked by real evaluation, the starts beside them; 0: none."""
+    """How many of the best are re-ranked by real evaluation, the starts beside them; 0: none.
+
+    There too a start is returned unless another leads it, by the margin or by `SURE`."""
 
     def __post_init__(self) -> None:
         for name in ("population", "tournament", "rounds", "children"):

@@ -8,11 +8,11 @@ set, as printed: a child that lives already does not join, so copies of the best
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from elasticrec.search.config import STARTS, SearchConfig
+from elasticrec.search.config import STARTS, SURE, SearchConfig
 from elasticrec.search.controls import CONTROLS
 from elasticrec.search.mutation import mutate
 from elasticrec.search.problem import Found, Problem, Record
@@ -44,9 +44,9 @@ def evolve(
     alive = _first_population(record, config, rng, starts)
     for _ in range(config.rounds):
         _breed(record, alive, config, rng)
-    best = _clearly_best(record, config.margin)
+    best = _clearly_best(record, dict(enumerate(record.estimates)), config.margin)
     if config.refine:
-        best = _refined(record, config.refine)
+        best = _refined(record, config.refine, min(config.margin, SURE))
     found = record.found(METHOD, best)
     log.info("%s after %d candidates", found.summary(), len(record.estimates))
     return found
@@ -95,23 +95,28 @@ def _breed(
             alive.remove(min(alive, key=estimates.__getitem__))
 
 
-def _clearly_best(record: Record, margin: float) -> int:
-    """The number of the best by estimate; of a start, if no other leads it by the margin."""
-    best = int(np.argmax(record.estimates))
-    starts = [n for n, name in enumerate(record.made_by) if name in STARTS]
+def _clearly_best(record: Record, quality: Mapping[int, float], margin: float) -> int:
+    """The number of the best candidate; of a start, if no other leads it by the margin.
+
+    Args:
+        quality: of some candidates, by number.
+    """
+    best = max(quality, key=quality.__getitem__)
+    starts = [number for number in quality if record.made_by[number] in STARTS]
     if not starts:
         return best
-    start = max(starts, key=record.estimates.__getitem__)
-    lead = record.estimates[best] - record.estimates[start]
-    return best if lead > margin * abs(record.estimates[start]) else start
+    start = max(starts, key=quality.__getitem__)
+    lead = quality[best] - quality[start]
+    return best if lead > margin * abs(quality[start]) else start
 
 
-def _refined(record: Record, k: int) -> int:
+def _refined(record: Record, k: int, margin: float) -> int:
     """The number of the best by measured quality among the k best by estimate and the starts."""
     named = [
         n for n, name in enumerate(record.made_by) if record.parents[n] < 0 and name != "random"
     ]
     numbers = list(dict.fromkeys([*record.trace().best(k).tolist(), *named]))
     values = record.problem.measures(np.array([record.candidates[n] for n in numbers]))
-    record.measured.update(zip(numbers, values.tolist(), strict=True))
-    return int(numbers[int(values.argmax())])
+    measured = dict(zip(numbers, values.tolist(), strict=True))
+    record.measured.update(measured)
+    return _clearly_best(record, measured, margin)
