@@ -18,7 +18,8 @@ exponent of the popularity gain is raised, whether what chooses is trained as lo
 shipped, and what share of validation is spread evenly over groups where votes are weighed
 (`configs/table2-late.toml`, `table2-long.toml`, `table2-gain-3.toml`, `table2-gain-6.toml` and
 `table2-last.toml`). `draw --experiment table2-rehearsal-blocks --by settings` compares tables of
-more blocks, on Yelp2018 (`configs/table2-blocks-20.toml` and so on).
+more blocks, on Yelp2018 (`configs/table2-blocks-20.toml` and so on), and searches that measure all
+candidates (`configs/table2-measured.toml`, `table2-measured-20.toml`).
 """
 
 from __future__ import annotations
