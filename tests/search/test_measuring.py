@@ -80,6 +80,24 @@ def test_a_measured_search_asks_more_users_than_the_estimator_knew(searcher):
     assert not np.allclose(measuring, few)
 
 
+def test_a_measured_search_asks_no_more_users_than_memory_has_room_for(searcher, monkeypatch):
+    if searcher.free:
+        pytest.skip("free blocks are not counted")
+    validation, rows = searcher.folder.split().validation, searcher.menu.n_rows
+    everyone = np.count_nonzero(validation.per_user)
+    counts = len(validation) * rows**2 * searcher.groups.n_groups  # a byte each
+    monkeypatch.setattr("elasticrec.search.measuring.MEASURED_BYTES", counts / everyone * 30)
+    drawn = draws_of(searcher.folder.table(), searcher.groups, searcher.space, SAMPLES)(range(6))
+    measured, few = (
+        quality(drawn.depths, drawn.neighbours)
+        for quality in (
+            quality_to_search_by(searcher, SearchConfig(), measured=True, device="cpu"),
+            validation_quality(searcher, n_users=30, device="cpu"),
+        )
+    )
+    np.testing.assert_allclose(measured, few)
+
+
 def test_a_measured_search_refines_nothing_and_climbs_no_greedy_start():
     usual = SearchConfig(refine=20, margin=0.02, rounds=7)
     assert usual.measured() == SearchConfig(margin=0.005, rounds=7, starts=("uniform",))

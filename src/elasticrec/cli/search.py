@@ -49,7 +49,8 @@ def search(
         bool,
         typer.Option(
             "--measured",
-            help="Rank every candidate by real evaluation, not by estimates: a minute longer.",
+            help="Rank every candidate by real evaluation, on thousands of users, not by "
+            "estimates: a minute longer, and some gigabytes of memory.",
         ),
     ] = False,
     evaluate: Annotated[

@@ -21,7 +21,9 @@ MEASURED_USERS = 15_000
 """Validation users, at most, on whom a search measures all its candidates.
 
 Compositions of one budget differ by some tenths of a per cent, which 5,000 users do not tell apart:
-a search that believes them finds their chance. Counts of so many take some gigabytes."""
+a search that believes them finds their chance."""
+MEASURED_BYTES = 8_000_000_000
+"""What their counts may take of a machine's memory; where they would take more, fewer are asked."""
 
 
 def validation_quality(
@@ -69,10 +71,18 @@ def quality_to_search_by(
             "anew: to measure all candidates of a search, expected rows of a menu"
         )
     if measured:
-        return validation_quality(searcher, many=True, n_users=MEASURED_USERS, device=device)
+        return validation_quality(searcher, many=True, n_users=_affordable(searcher), device=device)
     if many or config.refine:
         return validation_quality(searcher, many=many, device=device)
     return None
+
+
+def _affordable(searcher: Searcher) -> int:
+    """How many users a measured search asks (`evaluation.merging` says what their counts take)."""
+    validation = searcher.folder.split().validation
+    pairs = len(validation) / max(1, int(np.count_nonzero(validation.per_user)))
+    each = pairs * searcher.menu.n_rows**2 * searcher.groups.n_groups
+    return max(1, min(MEASURED_USERS, int(MEASURED_BYTES / each)))
 
 
 def held_out_quality(
