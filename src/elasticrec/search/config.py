@@ -43,7 +43,7 @@ class SearchConfig:
     refine: int = 0
     """How many of the best are re-ranked by real evaluation, the starts beside them; 0: none.
 
-    There too a start is returned unless another leads it, by the margin or by `SURE`."""
+    There an even start is returned unless another leads it, by the margin or by `SURE`."""
 
     def __post_init__(self) -> None:
         for name in ("population", "tournament", "rounds", "children"):

@@ -95,14 +95,20 @@ def _breed(
             alive.remove(min(alive, key=estimates.__getitem__))
 
 
-def _clearly_best(record: Record, quality: Mapping[int, float], margin: float) -> int:
+def _clearly_best(
+    record: Record,
+    quality: Mapping[int, float],
+    margin: float,
+    trusted: Sequence[str] = STARTS,
+) -> int:
     """The number of the best candidate; of a start, if no other leads it by the margin.
 
     Args:
         quality: of some candidates, by number.
+        trusted: the starts that stay so.
     """
     best = max(quality, key=quality.__getitem__)
-    starts = [number for number in quality if record.made_by[number] in STARTS]
+    starts = [number for number in quality if record.made_by[number] in trusted]
     if not starts:
         return best
     start = max(starts, key=quality.__getitem__)
@@ -111,7 +117,11 @@ def _clearly_best(record: Record, quality: Mapping[int, float], margin: float) -
 
 
 def _refined(record: Record, k: int, margin: float) -> int:
-    """The number of the best by measured quality among the k best by estimate and the starts."""
+    """The number of the best by measured quality among the k best by estimate and the starts.
+
+    A greedy start went where the estimator led it, and may leave bytes unspent; only an even one
+    needs no lead.
+    """
     named = [
         n for n, name in enumerate(record.made_by) if record.parents[n] < 0 and name != "random"
     ]
@@ -119,4 +129,4 @@ def _refined(record: Record, k: int, margin: float) -> int:
     values = record.problem.measures(np.array([record.candidates[n] for n in numbers]))
     measured = dict(zip(numbers, values.tolist(), strict=True))
     record.measured.update(measured)
-    return _clearly_best(record, measured, margin)
+    return _clearly_best(record, measured, margin, trusted=("uniform",))
