@@ -56,13 +56,16 @@ def test_the_search_measures_what_the_estimator_learned_from(searcher):
     assert not np.allclose(on_test, values)
 
 
+@pytest.mark.parametrize("searcher", ["printed"], indirect=True)
+def test_a_measured_search_of_free_blocks_is_refused(searcher):
+    with pytest.raises(InputError, match="any subset of its blocks"):
+        quality_to_search_by(searcher, SearchConfig(), measured=True, device="cpu")
+
+
+@pytest.mark.parametrize("searcher", ["ours", "clusters"], indirect=True)
 def test_a_measured_search_asks_more_users_than_the_estimator_knew(searcher):
     config = SearchConfig(refine=2)
     assert quality_to_search_by(searcher, replace(config, refine=0)) is None
-    if searcher.free:
-        with pytest.raises(InputError, match="any subset of its blocks"):
-            quality_to_search_by(searcher, config, measured=True, device="cpu")
-        return
     table, everyone = searcher.folder.table(), searcher.folder.split().n_users
     drawn = draws_of(table, searcher.groups, searcher.space, SAMPLES)(range(6))
     few, all_of_them, refining, measuring = (
@@ -80,9 +83,8 @@ def test_a_measured_search_asks_more_users_than_the_estimator_knew(searcher):
     assert not np.allclose(measuring, few)
 
 
+@pytest.mark.parametrize("searcher", ["ours", "clusters"], indirect=True)
 def test_a_measured_search_asks_no_more_users_than_memory_has_room_for(searcher, monkeypatch):
-    if searcher.free:
-        pytest.skip("free blocks are not counted")
     validation, rows = searcher.folder.split().validation, searcher.menu.n_rows
     everyone = np.count_nonzero(validation.per_user)
     counts = len(validation) * rows**2 * searcher.groups.n_groups  # a byte each
