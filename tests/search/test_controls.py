@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from elasticrec.search.config import SearchConfig
+from elasticrec.search.config import CHANCE, SearchConfig
 from elasticrec.search.controls import CONTROLS, best_of_random, greedy, greedy_measured, uniform
 from elasticrec.search.free_blocks import FreeBlocks
 from elasticrec.search.menu_rows import MenuRows
@@ -136,7 +136,7 @@ def test_greedy_spends_evenly_what_the_estimate_does_not_want():
 def test_greedy_leaves_bytes_unspent_only_where_more_seems_clearly_worse():
     menu, accounting = Menu.f32_prefixes(np.arange(4)), PaperAccounting(np.array([10, 10]), 4, 8)
     space = MenuRows(menu, accounting, Budget(128 + 320 * 6))
-    loss = {0.004: 6, 0.05: 3}
+    loss = {0.4 * CHANCE: 6, 5 * CHANCE: 3}
     for share, kept in loss.items():
         problem = Problem(
             space, lambda d, n, s=share: 1.0 - s * np.maximum((d > 0).sum(axis=(1, 2)) - 3.0, 0) / 3
