@@ -177,6 +177,23 @@ def test_a_measured_search_believes_no_estimate(coded_folder):
         answer_budgets(searcher, budgets, SMALL, measured=True)
 
 
+def test_a_measured_search_reports_what_was_measured_even_where_that_falls(coded_folder):
+    searcher = Searcher(coded_folder)
+
+    def sated(depths, neighbours):
+        return np.where(searcher.accounting.sizes(depths, neighbours) < 4_500, 1.0, 0.99)
+
+    budgets = [Budget(4_400), Budget(9_000)]
+    small, large = (
+        answer.searched
+        for answer in answer_budgets(
+            searcher, budgets, SMALL, controls=(), evaluate=sated, measured=True
+        )
+    )
+    assert large.composition.contains(small.composition)  # a little less is chance
+    assert (small.measured, large.measured) == (1.0, 0.99)
+
+
 def test_refining_and_reporting_measure_coded_compositions(coded_folder):
     searcher = Searcher(coded_folder)
     rows = np.array([[0, 5, 9, 3, 1], [20, 20, 20, 20, 20]])

@@ -37,9 +37,13 @@ class Problem:
         return replace(self, estimate=self.evaluate)
 
     def estimated(self, found: Found) -> Found:
-        """What was found by measuring alone, with its estimate beside what was measured."""
-        estimate = float(self.estimates(self.candidates.of(found.composition)[None])[0])
-        return replace(found, measured=found.estimate, estimate=estimate)
+        """What was found by measuring alone, with its estimate beside what it measures.
+
+        It is measured once more: what it was chosen by may be that of a smaller one it contains.
+        """
+        candidate = self.candidates.of(found.composition)[None]
+        estimate, measured = (float(f(candidate)[0]) for f in (self.estimates, self.measures))
+        return replace(found, measured=measured, estimate=estimate)
 
     def estimates(self, candidates: np.ndarray) -> np.ndarray:
         """(B,) float64 estimated quality of some candidates (B, G, …), in one call."""
