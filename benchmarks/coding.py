@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from benchmarks.lines import append, comparison
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.table import BlockTable
 from elasticrec.coding.planes import encode
 from elasticrec.space.groups import even_sizes
 from elasticrec.storing import menu_of

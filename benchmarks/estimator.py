@@ -20,9 +20,9 @@ import numpy as np
 
 from benchmarks.lines import append, comparison
 from elasticrec.data.interactions import Pairs
-from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
-from elasticrec.estimator.draws import Draws
-from elasticrec.estimator.ledger import Samples
+from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.rule.estimator.draws import Draws
+from elasticrec.rule.estimator.ledger import Samples
 from elasticrec.evaluation.questions import Questions
 from elasticrec.space.budget import PaperAccounting
 from elasticrec.space.composition import F32, Menu
@@ -163,7 +163,7 @@ def bench_gpu(n_samples: int, seed: int) -> None:
 
 def bench_fit(samples: Samples, seed: int, device: str) -> None:
     """Fit on all but 500 samples and ask for estimates; append a line for each."""
-    from elasticrec.estimator.training import agreement, fit
+    from elasticrec.rule.estimator.training import agreement, fit
 
     kept = Samples(samples.depths[500:], samples.neighbours[500:], samples.values[500:])
     start = time.perf_counter()

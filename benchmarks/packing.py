@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks.lines import append, comparison
 from elasticrec.bundle.material import Material
 from elasticrec.bundle.writer import pack
-from elasticrec.coding.codes import Codes
+from elasticrec.compression.codes import Codes
 from elasticrec.coding.mixing import Mixing
-from elasticrec.coding.neighbours import Neighbours
+from elasticrec.compression.neighbours import Neighbours
 from elasticrec.space.composition import Composition, Menu
 from elasticrec.space.groups import even_sizes
 

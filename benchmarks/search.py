@@ -34,8 +34,8 @@ def an_estimator(groups: int = 20, blocks: int = 16, width: int = 64) -> Any:
     """An FM with a linear term and random weights: its speed does not depend on their values."""
     import numpy as np
 
-    from elasticrec.estimator.features import Features
-    from elasticrec.estimator.model import Estimator
+    from elasticrec.rule.estimator.features import Features
+    from elasticrec.rule.estimator.model import Estimator
 
     rng = np.random.default_rng(0)
     shapes = {
@@ -55,11 +55,11 @@ def one_search(space: str, megabytes: int, rounds: int) -> dict[str, float]:
     """Seconds of one search by the clock and by the CPU, and of its rival, in this process."""
     import numpy as np
 
-    from elasticrec.search.controls import best_of_random
-    from elasticrec.search.evolution import SearchConfig, evolve
-    from elasticrec.search.free_blocks import FreeBlocks
+    from elasticrec.rule.controls import best_of_random
+    from elasticrec.rule.evolution import SearchConfig, evolve
+    from elasticrec.rule.free_blocks import FreeBlocks
     from elasticrec.search.menu_rows import MenuRows
-    from elasticrec.search.problem import Problem
+    from elasticrec.rule.problem import Problem
     from elasticrec.space.budget import Budget, PaperAccounting
     from elasticrec.space.composition import Menu
     from elasticrec.space.groups import even_sizes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from elasticrec.bundle.material import Material
 from elasticrec.coding.mixing import Mixing
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.composition import Menu
 from experiments.pipeline import Ready
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elasticrec.data.splitting import Split
-    from elasticrec.search.problem import Found
+    from elasticrec.rule.problem import Found
     from elasticrec.space.budget import Budget
     from elasticrec.space.file_bytes import FileAccounting
     from elasticrec.training.loop import Trained

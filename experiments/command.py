@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from elasticrec.cli._errors import PlainErrors
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 
 def make_app(about: str | None) -> typer.Typer:

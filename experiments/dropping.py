@@ -29,7 +29,7 @@ from experiments.table2_session import recorded
 from experiments.tasks import plan_of
 
 if TYPE_CHECKING:
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
     from elasticrec.space.regroup import Regrouped
 
 NAME = "dropping"

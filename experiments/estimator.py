@@ -52,11 +52,11 @@ def work(task: StudyTask) -> str:
 
 def training_error(found: Studied) -> dict[str, float]:
     """RMSE and rank correlation of an estimator on the compositions it was fitted on."""
-    from elasticrec.estimator.building import LEDGER
-    from elasticrec.estimator.correlation import rmse, spearman
-    from elasticrec.estimator.ledger import Ledger
-    from elasticrec.estimator.measuring import measuring_of
-    from elasticrec.estimator.model import Estimator
+    from elasticrec.rule.estimator.building import LEDGER
+    from elasticrec.rule.estimator.correlation import rmse, spearman
+    from elasticrec.rule.estimator.ledger import Ledger
+    from elasticrec.rule.estimator.measuring import measuring_of
+    from elasticrec.rule.estimator.model import Estimator
 
     folder, samples = found.ready.folder, found.plan.preset.samples
     accounting = "file" if found.plan.coded else "paper"

@@ -25,7 +25,7 @@ from typing import Annotated
 
 import typer
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from experiments.command import make_app
 from experiments.provenance import ROOT
 

@@ -83,7 +83,7 @@ study_command.add_run(app, NAME, "yelp2018", lambda _: VARIANTS, (SIZE,), work, 
 
 def popularity_trend(line: dict[str, Any]) -> float:
     """Rank correlation of a group's popularity with what it keeps: 1 if the popular keep most."""
-    from elasticrec.estimator.correlation import spearman
+    from elasticrec.rule.estimator.correlation import spearman
 
     kept = _bytes_kept(line)
     if np.ptp(kept) == 0:
@@ -103,7 +103,7 @@ def nearness(line: dict[str, Any]) -> tuple[float, float]:
     Pairs of clusters are no independent sample, so p is the share of random assignments of the
     compositions to the clusters that correlate as much or more (Mantel's test).
     """
-    from elasticrec.estimator.correlation import spearman
+    from elasticrec.rule.estimator.correlation import spearman
 
     centres, depths = np.array(line["centres"]), np.array(line["depths"], dtype=np.float64)
     G = len(centres)

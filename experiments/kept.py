@@ -17,7 +17,7 @@ import numpy as np
 import typer
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.table import BlockTable
 from elasticrec.data.splitting import Split
 from experiments.command import make_app
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from elasticrec.data.files import written_whole
+from elasticrec.files import written_whole
 from experiments.provenance import ROOT, command, commit, machine, without_machine_paths
 
 RESULTS = ROOT / "experiments" / "results"

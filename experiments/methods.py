@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.splitting import Split
 from experiments import pipeline
 from experiments.equal_bytes import PRINTED, SMALL, TINY, budget_for
@@ -24,7 +24,7 @@ from experiments.tasks import CHOOSER, LIBRARY, ONCE, OURS, RULE_TRIALS, SCORES,
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.ranking import Evaluation
-    from elasticrec.search.problem import Found
+    from elasticrec.rule.problem import Found
     from elasticrec.space.budget import Budget
     from elasticrec.training.config import TrainConfig
     from elasticrec.training.loop import Trained

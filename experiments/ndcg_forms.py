@@ -20,7 +20,7 @@ from elasticrec.evaluation.metrics import metrics_from_ranks
 from experiments.command import make_app
 
 if TYPE_CHECKING:
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
     from elasticrec.data.splitting import Split
 
 LENGTHS = (50, 100)
@@ -64,7 +64,7 @@ def forms_from_ranks(
 
 def forms_of(table: BlockTable, split: Split, device: str = "auto") -> dict[str, float]:
     """Both forms on test, of a table whose users have vectors of their own."""
-    from elasticrec.blocks.scoring import effective
+    from elasticrec.training.scoring import effective
     from elasticrec.evaluation.questions import questions
     from elasticrec.evaluation.ranking import pick_device, rank_relevant, users_at_once
 

@@ -24,7 +24,7 @@ from experiments import lines
 from experiments.command import make_app
 
 if TYPE_CHECKING:
-    from elasticrec.coding.neighbours import Neighbours
+    from elasticrec.compression.neighbours import Neighbours
 
 METRICS = ("recall@20", "recall@50")
 SLOTS = (1, 2, 4, 8, 16)
@@ -79,8 +79,8 @@ def by_popularity(split: Split) -> Split:
 
 def make(split: Split, trial: dict[str, Any]) -> tuple[Neighbours, dict[str, Any]]:
     """The lists of a trial, and all settings they were made with."""
-    from elasticrec.coding.linear import LinearConfig
-    from elasticrec.coding.neighbours import (
+    from elasticrec.compression.linear import LinearConfig
+    from elasticrec.compression.neighbours import (
         CooccurrenceConfig,
         cooccurrence_neighbours,
         linear_neighbours,

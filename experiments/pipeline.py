@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from elasticrec.evaluation.coded import CodedModel
     from elasticrec.evaluation.questions import Part
     from elasticrec.evaluation.ranking import Evaluation
-    from elasticrec.search.problem import Found, Quality
+    from elasticrec.rule.problem import Found, Quality
     from elasticrec.training.loop import Trained
 
 
@@ -33,7 +33,7 @@ def trained(split: Split, plan: Plan, device: str, place: Path | None = None) ->
 
     A training under way is kept too, once a minute.
     """
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
     from elasticrec.training.checkpoint import load_checkpoint
     from elasticrec.training.loop import Trained, train
 

@@ -11,7 +11,7 @@ from elasticrec.presets import Preset, preset
 from elasticrec.space.composition import DEEPEST, Menu
 
 if TYPE_CHECKING:
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
     from elasticrec.training.config import TrainConfig
 
 Rows = Literal["all", "whole", "dense"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.coding.rotation import energy_rotation, rotated
+from elasticrec.compression.rotation import energy_rotation, rotated
 from elasticrec.evaluation.device_path import measure_composition
 from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.space.composition import Composition

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.splitting import Split
 from elasticrec.presets import Preset, check_split
 from elasticrec.presets import preset as named
@@ -62,7 +62,7 @@ def make(
     data: Split, folder: ModelFolder, chosen: Preset, workers: int, device: str
 ) -> ModelFolder:
     """The folder with a trained model and its estimator; what is there already is kept."""
-    from elasticrec.estimator.building import build_estimator
+    from elasticrec.rule.estimator.building import build_estimator
     from elasticrec.training.model import train_model
 
     if not folder.has("table"):

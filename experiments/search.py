@@ -21,10 +21,10 @@ import numpy as np
 import typer
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.presets import preset
 from elasticrec.search.answers import ALWAYS, answer_budgets
-from elasticrec.search.problem import Found
+from elasticrec.rule.problem import Found
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
 from experiments import lines

@@ -24,7 +24,7 @@ import typer
 
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.customizing import Customizer, make_ready
-from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.presets import preset
 from elasticrec.space.budget import Budget
 from experiments import lines
@@ -207,7 +207,7 @@ def _tell(line: dict[str, Any]) -> None:
 
 def run_smoke() -> None:
     """Measure a tiny made world, print its lines, and record nothing."""
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
     from elasticrec.data.synthetic import planted_world
     from elasticrec.space.regroup import SpaceConfig, regroup_folder
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elasticrec.estimator.building import LEDGER
-from elasticrec.estimator.draws import FOUND
+from elasticrec.rule.estimator.building import LEDGER
+from elasticrec.rule.estimator.draws import FOUND
 from experiments import lines, methods
 from experiments.equal_bytes import budget_for
 from experiments.pipeline import Ready, trained
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from elasticrec.data.splitting import Split
     from elasticrec.evaluation.questions import Part
     from elasticrec.evaluation.ranking import Evaluation
-    from elasticrec.search.problem import Found
+    from elasticrec.rule.problem import Found
     from elasticrec.training.loop import Trained
 
 

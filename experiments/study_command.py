@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from experiments import lines
 from experiments.command import datasets_in
 from experiments.jobs import run_all

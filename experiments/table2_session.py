@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from experiments import lines, methods, paired
 from experiments.bases import read_trials
 from experiments.jobs import Outcome, run_all

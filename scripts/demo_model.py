@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.blocks.folder import FILES, ModelFolder
-from elasticrec.coding.codes import Codes
+from elasticrec.compression.codes import Codes
 from elasticrec.coding.mixing import Mixing
-from elasticrec.coding.neighbours import Neighbours
+from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.estimator.model import Estimator
+from elasticrec.rule.estimator.model import Estimator
 from elasticrec.presets import preset
 from elasticrec.serve.demo import ARCHIVE, full_table
 from elasticrec.space.composition import Menu

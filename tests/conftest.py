@@ -51,8 +51,8 @@ def pytest_runtest_setup(item):
 
 def quick_neighbours(train):
     """The co-occurring items of each item, their weights in 15 steps."""
-    from elasticrec.blocks.cooccurrence import count_cooccurrence
-    from elasticrec.coding.neighbours import SLOTS, Neighbours
+    from elasticrec.training.cooccurrence import count_cooccurrence
+    from elasticrec.compression.neighbours import SLOTS, Neighbours
 
     lists = count_cooccurrence(train, k=SLOTS)
     weights = np.ceil(15 * lists.weights / lists.weights.max()).astype(np.uint8)
@@ -64,11 +64,11 @@ def quick_neighbours(train):
 def _coded_once(tmp_path_factory, planted):
     """A coded model folder of the planted world with an estimator, to be copied."""
     from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
     from elasticrec.coding.mixing import Mixing
     from elasticrec.coding.planes import encode
-    from elasticrec.estimator.building import build_estimator
-    from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+    from elasticrec.rule.estimator.building import build_estimator
+    from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
     from elasticrec.evaluation.coded import CodedModel
     from elasticrec.evaluation.mixing import MixingConfig, fit_mixing
     from elasticrec.space.energy import block_energy

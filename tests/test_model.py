@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elasticrec.blocks.scoring import effective
-from elasticrec.blocks.table import BlockTable
-from elasticrec.data.errors import InputError
+from elasticrec.training.scoring import effective
+from elasticrec.training.table import BlockTable
+from elasticrec.errors import InputError
 from elasticrec.data.ids import as_objects
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split

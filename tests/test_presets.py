@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Pairs
 from elasticrec.presets import PRESETS, check_split, preset
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from elasticrec.cli.main import app
-from elasticrec.data.embedded import read_goodbooks
+from elasticrec.data.readers.embedded import read_goodbooks
 from elasticrec.data.interactions import Ids, Interactions, Pairs
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 from elasticrec import ElasticRecommender
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids, Interactions, Pairs
 from elasticrec.data.preparation import PrepareConfig
 from elasticrec.data.split import Split
@@ -210,7 +210,7 @@ def test_customizes_a_loaded_model_and_keeps_what_that_took(coded_folder, tmp_pa
 
 def test_a_fitted_model_is_coded_and_searched_on_the_way(planted, tmp_path, monkeypatch) -> None:
     from elasticrec import presets
-    from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+    from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
 
     quickly = dataclasses.replace(
         presets.PRESETS["default"],

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.blocks.table import BlockTable
-from elasticrec.coding.neighbours import Neighbours
-from elasticrec.data.errors import InputError
+from elasticrec.training.table import BlockTable
+from elasticrec.compression.neighbours import Neighbours
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.device_path import measure_composition
 from elasticrec.space.composition import Menu

@@ -15,12 +15,12 @@ def make_bundle(n_items: int, megabytes: float, columns: bool, seed: int) -> tup
     Groups differ a little. There are as many lists of words as a catalogue of so many items has.
     """
     from elasticrec.bundle.material import Material
-    from elasticrec.bundle.person import vector_bytes
+    from elasticrec.stream.person import vector_bytes
     from elasticrec.bundle.writer import pack
-    from elasticrec.coding.codes import Codes
+    from elasticrec.compression.codes import Codes
     from elasticrec.coding.mixing import Mixing
-    from elasticrec.coding.neighbours import Neighbours
-    from elasticrec.coding.words import word_lists
+    from elasticrec.compression.neighbours import Neighbours
+    from elasticrec.compression.words import word_lists
     from elasticrec.space.composition import Composition, Menu
 
     rng = np.random.default_rng(seed)

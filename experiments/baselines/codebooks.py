@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Parts, Tables
-from elasticrec.data.triples import Batch
+from elasticrec.training.bases import Parts, Tables
+from elasticrec.training.sampler import Batch
 from experiments.baselines.kmeans import nearest
 
 SOFTNESS = 0.1

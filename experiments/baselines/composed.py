@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Base, Parts, Tables, random_table, take
-from elasticrec.blocks.history import Histories, others_and_items
-from elasticrec.blocks.lightgcn import Graph
-from elasticrec.blocks.spectral import spectral_tables
+from elasticrec.training.bases import Base, Parts, Tables, random_table, take
+from elasticrec.training.bases.history import Histories, others_and_items
+from elasticrec.training.bases.lightgcn import Graph
+from elasticrec.training.spectral import spectral_tables
 from elasticrec.data.interactions import Pairs
-from elasticrec.data.triples import Batch
+from elasticrec.training.sampler import Batch
 from elasticrec.training.config import TrainConfig
 from experiments.baselines.contract import Stored
 from experiments.baselines.fitting import Training

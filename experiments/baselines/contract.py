@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.coding.neighbours import Neighbours
-from elasticrec.data.errors import InputError
-from elasticrec.data.files import written_whole
+from elasticrec.compression.neighbours import Neighbours
+from elasticrec.errors import InputError
+from elasticrec.files import written_whole
 from elasticrec.data.splitting import Split
 from elasticrec.evaluation.arithmetic import full_precision
 from elasticrec.evaluation.metrics import DEFAULT_METRICS

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Tables
+from elasticrec.training.bases import Tables
 from elasticrec.data.splitting import Split
 from elasticrec.space.budget import FLOAT_BYTES, Budget
 from experiments.baselines.composed import Maker, scaled, scales_of

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize, one_hot, softplus
 
-from elasticrec.blocks.bases import Base, Parts, Tables, take
+from elasticrec.training.bases import Base, Parts, Tables, take
 from elasticrec.data.interactions import Pairs
-from elasticrec.data.triples import Batch
+from elasticrec.training.sampler import Batch
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.objective import Objective, Vectors
 from experiments.baselines.composed import first_vectors

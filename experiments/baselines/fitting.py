@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from elasticrec.blocks.cooccurrence import Cooccurrence, count_cooccurrence
+from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.splitting import Split
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import train

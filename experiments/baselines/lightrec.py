@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Base
+from elasticrec.training.bases import Base
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.splitting import Split
 from elasticrec.space.budget import FLOAT_BYTES, Budget

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elasticrec.blocks.cooccurrence import count_cooccurrence
-from elasticrec.coding.linear import ONE_BY_ONE, LinearConfig, linear_lists, shared_weight
-from elasticrec.coding.neighbours import Neighbours
-from elasticrec.coding.neighbours import packed as on_levels
+from elasticrec.training.cooccurrence import count_cooccurrence
+from elasticrec.compression.linear import ONE_BY_ONE, LinearConfig, linear_lists, shared_weight
+from elasticrec.compression.neighbours import Neighbours
+from elasticrec.compression.neighbours import packed as on_levels
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.splitting import Split
 from elasticrec.space.budget import Budget

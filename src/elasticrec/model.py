@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.blocks.scoring import effective, fold_users
-from elasticrec.data.errors import InputError
+from elasticrec.training.scoring import effective, fold_users
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.toplist import top_items, top_list
 from elasticrec.space.groups import Groups
 
 if TYPE_CHECKING:
-    from elasticrec.blocks.cooccurrence import Cooccurrence
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.cooccurrence import Cooccurrence
+    from elasticrec.training.table import BlockTable
     from elasticrec.data.ids import Ids
     from elasticrec.data.split import Split
 

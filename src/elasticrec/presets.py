@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.splitting import Split
-from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
-from elasticrec.search.config import SearchConfig
+from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec.rule.config import SearchConfig
 from elasticrec.space.regroup import SpaceConfig
 from elasticrec.training.config import TrainConfig
 

@@ -12,12 +12,12 @@ from weakref import finalize
 
 import numpy as np
 
-from elasticrec.data.columns import Columns
-from elasticrec.data.errors import InputError
+from elasticrec.data.readers.columns import Columns
+from elasticrec.errors import InputError
 from elasticrec.data.filtering import MIN_INTERACTIONS, keep_frequent
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.data.sources import from_csr, from_frame
+from elasticrec.data.readers.sources import from_csr, from_frame
 from elasticrec.data.splitting import Split, split_by_user
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.ranking import Evaluation, evaluate
@@ -164,7 +164,7 @@ class ElasticRecommender:
         """
         from elasticrec.blocks.folder import ModelFolder
         from elasticrec.customizing import Customizer, make_ready
-        from elasticrec.data.files import check_writable
+        from elasticrec.files import check_writable
 
         asked = Budget.parse(budget) if isinstance(budget, str) else Budget(budget)
         check_writable(path)

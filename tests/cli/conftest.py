@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.blocks.table import BlockTable
-from elasticrec.estimator.features import Features
-from elasticrec.estimator.model import Estimator
+from elasticrec.training.table import BlockTable
+from elasticrec.rule.estimator.features import Features
+from elasticrec.rule.estimator.model import Estimator
 from elasticrec.space.regroup import SpaceConfig, regroup_folder
 
 G, N, D = 5, 4, 8

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from elasticrec.bundle.header import Kind, Layout
-from elasticrec.bundle.person import vector_file
+from elasticrec.stream.person import vector_file
 from elasticrec.cli.main import app
 from elasticrec.storing import load_coded
 

@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 
 from elasticrec.cli import _narrator
 from elasticrec.cli.main import app
-from elasticrec.data.embedded import read_goodbooks
+from elasticrec.data.readers.embedded import read_goodbooks
 from elasticrec.data.interactions import Ids, Interactions, Pairs
 from elasticrec.data.splitting import Split, split_by_user
-from elasticrec.demo.runtime import device_runtime
-from elasticrec.estimator.config import EstimatorConfig, SamplesConfig
+from elasticrec_demo.runtime import device_runtime
+from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
 from elasticrec.presets import PRESETS, Preset
-from elasticrec.search.config import SearchConfig
+from elasticrec.rule.config import SearchConfig
 from elasticrec.space.composition import Composition
 from elasticrec.space.regroup import SpaceConfig
 from elasticrec.training.config import TrainConfig

@@ -4,7 +4,7 @@ from typer.testing import CliRunner
 
 from elasticrec.blocks.folder import ModelFolder
 from elasticrec.cli.main import app
-from elasticrec.estimator.model import Estimator
+from elasticrec.rule.estimator.model import Estimator
 
 FEW = ("--samples", 40, "--users", 60, "--metric", "recall@10", "--device", "cpu")
 FEW += ("--accounting", "paper")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import elasticrec
 from elasticrec.cli import main
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 HEAVY = {"torch", "scipy", "polars", "pandas", "matplotlib", "sklearn", "fastapi"}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.table import BlockTable
 from elasticrec.cli.main import app
 from elasticrec.data.ids import as_objects
 from elasticrec.data.split import Split

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from elasticrec.data.errors import InputError
-from elasticrec.data.files import check_writable, plain_name, read_bytes, written_whole
+from elasticrec.errors import InputError
+from elasticrec.files import check_writable, plain_name, read_bytes, written_whole
 
 TEXT = b"0 1 2\n" * 5_000
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.filtering import keep_frequent
 from elasticrec.data.ids import as_objects
 from elasticrec.data.interactions import Ids, Interactions, Pairs

@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from elasticrec.data.columns import Columns
-from elasticrec.data.errors import InputError
+from elasticrec.data.readers.columns import Columns
+from elasticrec.errors import InputError
 from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.data.splitting import PARTS
 

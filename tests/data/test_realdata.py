@@ -3,7 +3,7 @@ import pytest
 
 from elasticrec.data.counts import count
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.data.sources import read_published
+from elasticrec.data.readers.sources import read_published
 from elasticrec.data.splitting import PARTS, published_split
 
 pytestmark = pytest.mark.realdata

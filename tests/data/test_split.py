@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import PARTS, Split

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids, Interactions, Pairs
 from elasticrec.data.titles import with_titles
 

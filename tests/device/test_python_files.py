@@ -11,7 +11,7 @@ import pytest
 
 import elasticrec_device
 from elasticrec.bundle.patch import make_patch
-from elasticrec.bundle.person import vector_bytes
+from elasticrec.stream.person import vector_bytes
 from elasticrec_device import BundleError
 from tests.device.packing import packed
 

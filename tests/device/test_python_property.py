@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import elasticrec_device
-from elasticrec.bundle.person import vector_bytes
+from elasticrec.stream.person import vector_bytes
 from elasticrec.bundle.writer import pack
 from elasticrec.space.composition import Composition
 from tests.bundle.making import random_ids, random_material

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.table import BlockTable
 from elasticrec.coding.mixing import Mixing
-from elasticrec.coding.neighbours import SLOTS, Neighbours
+from elasticrec.compression.neighbours import SLOTS, Neighbours
 from elasticrec.coding.planes import encode
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.coded import CodedModel

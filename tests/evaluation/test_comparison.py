@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elasticrec.blocks.table import BlockTable
-from elasticrec.data.errors import InputError
+from elasticrec.training.table import BlockTable
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids
 from elasticrec.data.split import Split
 from elasticrec.evaluation.comparison import compare

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import (
     METRICS,
     NOT_LISTED,

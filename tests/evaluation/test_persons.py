@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elasticrec.coding.codes import decode_item
-from elasticrec.data.errors import InputError
+from elasticrec.compression.codes import decode_item
+from elasticrec.errors import InputError
 from elasticrec.evaluation.persons import folded_vectors, server_vectors, stored_map
 
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from elasticrec.blocks.scoring import score_aligned_reference, score_tiled_reference
-from elasticrec.blocks.table import BlockTable
-from elasticrec.data.errors import InputError
+from elasticrec.training.scoring import score_aligned_reference, score_tiled_reference
+from elasticrec.training.table import BlockTable
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.splitting import Split
 from elasticrec.evaluation.metrics import METRICS, metrics_from_ranks

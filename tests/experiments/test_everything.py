@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 from typer.main import get_command
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from experiments import everything, rehearsal
 from experiments.everything import Command, read_commands, run_commands
 

@@ -36,7 +36,7 @@ def test_from_ranks_as_from_lists(rng):
 
 
 def test_of_a_table_whose_lists_are_known(two_tastes):
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
 
     items = np.zeros((two_tastes.n_items, 1, 8), dtype=np.float32)
     items[: two_tastes.n_items // 2, 0, 0] = items[two_tastes.n_items // 2 :, 0, 1] = 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elasticrec.coding.neighbours import linear_neighbours
+from elasticrec.compression.neighbours import linear_neighbours
 from elasticrec.evaluation.metrics import recall_at
 from elasticrec.evaluation.toplist import top_list
 from experiments.neighbours import SLOTS, TRIALS, by_popularity, label, make, measure

@@ -168,8 +168,8 @@ def test_a_study_takes_the_settings_of_table2(tmp_path):
 def test_another_estimator_starts_from_the_draws_alone(tmp_path):
     from types import SimpleNamespace
 
-    from elasticrec.estimator.building import LEDGER
-    from elasticrec.estimator.draws import FOUND
+    from elasticrec.rule.estimator.building import LEDGER
+    from elasticrec.rule.estimator.draws import FOUND
 
     source = tmp_path / "source"
     source.mkdir()
@@ -189,7 +189,7 @@ def test_another_estimator_starts_from_the_draws_alone(tmp_path):
 
 
 def test_ours_without_depths_keeps_blocks_whole_and_without_neighbours_none(planted):
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
     from experiments.plans import limited_menu
 
     rng = np.random.default_rng(0)

@@ -235,7 +235,7 @@ def test_the_quick_run_on_goodbooks(tmp_path, monkeypatch):
 
 
 def test_a_kept_table_serves_ours_only_if_it_was_trained_with_these_settings(session, tmp_path):
-    from elasticrec.data.errors import InputError
+    from elasticrec.errors import InputError
     from elasticrec.training.loop import train
     from experiments import kept
 

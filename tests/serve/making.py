@@ -3,14 +3,14 @@
 import numpy as np
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.blocks.table import BlockTable
-from elasticrec.coding.codes import Codes
+from elasticrec.training.table import BlockTable
+from elasticrec.compression.codes import Codes
 from elasticrec.coding.mixing import Mixing
-from elasticrec.coding.neighbours import SLOTS, Neighbours
+from elasticrec.compression.neighbours import SLOTS, Neighbours
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
-from elasticrec.estimator.features import Features
-from elasticrec.estimator.model import Estimator
+from elasticrec.rule.estimator.features import Features
+from elasticrec.rule.estimator.model import Estimator
 from elasticrec.space.groups import popularity_groups
 from elasticrec.space.menu import default_menu
 from tests.bundle.making import random_letters, random_scales, random_words

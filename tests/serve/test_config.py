@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.serve.config import AT_LEAST, ServeConfig
 
 CONFIG = ServeConfig(models=(Path("a"), Path("b")), shelf=Path("shelf"), keys=Path("keys"))

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.serve.registry import check_models, find_models
 from tests.serve.making import servable
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.serve.steps import DEFAULT_STEPS, Steps, parse_steps
 
 

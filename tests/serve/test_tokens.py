@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.serve.tokens import VARIABLE, Keys, TokenError, bearer, new_key, parse_seconds
 
 NOW = 1_800_000_000.0

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.composition import F32, Composition, Menu, read_saved
 
 MASK = np.array([[1, 1, 0], [0, 0, 1]])

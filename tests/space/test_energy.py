@@ -1,6 +1,6 @@
 import numpy as np
 
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.table import BlockTable
 from elasticrec.space.energy import block_energy, energy_order
 
 

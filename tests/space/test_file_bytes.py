@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.budget import Budget
 from elasticrec.space.composition import F32, Composition, Menu
 from elasticrec.space.file_bytes import FileAccounting, number_bits, slot_bytes

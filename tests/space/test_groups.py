@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.groups import (
     Groups,
     cluster_groups,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from elasticrec.blocks.table import BlockTable
-from elasticrec.data.errors import InputError
+from elasticrec.training.table import BlockTable
+from elasticrec.errors import InputError
 from elasticrec.evaluation.compositions import PlainEvaluator
 from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import evaluate

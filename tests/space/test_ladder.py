@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.budget import Budget, PaperAccounting
 from elasticrec.space.composition import Menu
 from elasticrec.space.ladder import NEVER, Ladder

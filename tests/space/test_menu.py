@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.composition import Menu
 from elasticrec.space.menu import LEFT_OVER, NEIGHBOURS, default_menu, filled_depths
 

@@ -8,7 +8,7 @@ from elasticrec.space.groups import even_sizes
 from elasticrec.space.ladder import Ladder
 from elasticrec.space.menu import default_menu
 from elasticrec.space.planning import draw_planned
-from elasticrec.space.randomizer import draw_shares
+from elasticrec.rule.randomizer import draw_shares
 
 MENU = default_menu(0.7 ** np.arange(4))
 ACCOUNTING = FileAccounting(even_sizes(2_003, 8), 4)

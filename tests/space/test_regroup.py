@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from elasticrec.blocks.cooccurrence import count_cooccurrence
+from elasticrec.training.cooccurrence import count_cooccurrence
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.blocks.table import BlockTable
-from elasticrec.data.errors import InputError
+from elasticrec.training.table import BlockTable
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
 from elasticrec.space.regroup import (

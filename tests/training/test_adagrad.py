@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.synthetic import two_tastes as make_two_tastes
-from elasticrec.data.triples import Batch
+from elasticrec.training.sampler import Batch
 from elasticrec.evaluation.ranking import evaluate
 from elasticrec.training.adagrad import PairAdagrad
 from elasticrec.training.config import TrainConfig

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.training.checkpoint import (
     Progress,
     generator_state,

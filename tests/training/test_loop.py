@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn.functional import softplus
 
-from elasticrec.blocks.bases import random_table, take
-from elasticrec.data.errors import InputError
+from elasticrec.training.bases import random_table, take
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.synthetic import two_tastes as make_two_tastes
 from elasticrec.evaluation.ranking import evaluate

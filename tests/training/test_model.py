@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.blocks.scoring import effective
+from elasticrec.training.scoring import effective
 from elasticrec.evaluation.ranking import evaluate
 from elasticrec.model import Model
 from elasticrec.space.regroup import SpaceConfig

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.blocks.bases import random_table
-from elasticrec.blocks.scoring import effective
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.bases import random_table
+from elasticrec.training.scoring import effective
+from elasticrec.training.table import BlockTable
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.setup import final_vectors, fit_fold_map, fold, make_base, make_table
 

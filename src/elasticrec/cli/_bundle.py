@@ -35,7 +35,7 @@ def show_bundle(
     from rich.console import Console
 
     from elasticrec.bundle.header import Layout
-    from elasticrec.data.errors import InputError
+    from elasticrec.errors import InputError
     from elasticrec.search.pictures import save_heat_map, terminal_map
     from elasticrec.space.composition import Composition
 
@@ -64,7 +64,7 @@ def show_bundle(
 def _check(path: Path, content: bytes, layout: Layout) -> None:
     """Refuse a bundle one of whose sections is damaged."""
     from elasticrec.bundle.header import ENTRY, values
-    from elasticrec.data.errors import InputError
+    from elasticrec.errors import InputError
     from elasticrec.space.file_bytes import ENTRY_BYTES, PREFIX_BYTES
 
     for number, (kind, (at, length)) in enumerate(layout.sections.items()):
@@ -76,7 +76,7 @@ def _check(path: Path, content: bytes, layout: Layout) -> None:
 def _check_model(path: Path, layout: Layout, model: Path) -> None:
     """Refuse a bundle of another model."""
     from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.data.errors import InputError
+    from elasticrec.errors import InputError
 
     expected = ModelFolder.open(model).model_id
     if layout.model_id.hex() != expected:

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 EXTRAS = {
     "torch": "train",

@@ -24,7 +24,7 @@ def catalogue(
     import hashlib
 
     from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.bundle.catalogue import write_catalogue
+    from elasticrec.stream.catalogue import write_catalogue
 
     folder = ModelFolder.open(model)
     content = write_catalogue(folder, output)

@@ -53,7 +53,7 @@ def curve(
     """
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.cli._progress import counting_bar
-    from elasticrec.data.files import check_writable
+    from elasticrec.files import check_writable
     from elasticrec.evaluation.metrics import parse_metrics
     from elasticrec.presets import preset
     from elasticrec.search.curve import curve_budgets, measure_curve, save_curve

@@ -90,7 +90,7 @@ def customize(
 
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.customizing import Customizer
-    from elasticrec.data.files import check_writable
+    from elasticrec.files import check_writable
     from elasticrec.presets import preset
     from elasticrec.search.measuring import held_out_quality, quality_to_search_by
     from elasticrec.space.budget import Budget
@@ -122,7 +122,7 @@ def customize(
 
 def _lines(path: Path) -> list[str]:
     """The lines of a file that hold something."""
-    from elasticrec.data.files import read_bytes
+    from elasticrec.files import read_bytes
 
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
     return [line.strip() for line in lines if line.strip()]

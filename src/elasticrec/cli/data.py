@@ -98,8 +98,8 @@ def prepare(
     from rich.console import Console
     from rich.text import Text
 
-    from elasticrec.data.columns import Columns
-    from elasticrec.data.files import check_writable
+    from elasticrec.data.readers.columns import Columns
+    from elasticrec.files import check_writable
     from elasticrec.data.preparation import PrepareConfig
     from elasticrec.data.preparation import prepare as prepare_split
 

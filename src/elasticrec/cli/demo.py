@@ -11,8 +11,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from elasticrec.demo.folder import DemoFolder
-    from elasticrec.report.story import Story
+    from elasticrec_demo.folder import DemoFolder
+    from elasticrec_demo.report.story import Story
 
 
 def demo(
@@ -55,10 +55,10 @@ def demo(
     from rich.console import Console
 
     from elasticrec.cli._narrator import ConsoleNarrator
-    from elasticrec.demo.config import DemoConfig
-    from elasticrec.demo.folder import DemoFolder
-    from elasticrec.demo.telling import tell
-    from elasticrec.report.page import write_page
+    from elasticrec_demo.config import DemoConfig
+    from elasticrec_demo.folder import DemoFolder
+    from elasticrec_demo.telling import tell
+    from elasticrec_demo.report.page import write_page
     from elasticrec.space.budget import Budget
 
     # Read when torch is first imported. On a busy machine, threads that spin while they wait make a
@@ -87,7 +87,7 @@ def _print_sizes(console: Console, story: Story) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from elasticrec.report.story import size_text
+    from elasticrec_demo.report.story import size_text
 
     title = f"\nSize and quality: {story.metric} and catalogue coverage, measured on test"
     names = ("budget", "method", "size", story.metric, "of full", "coverage", "found in")
@@ -113,7 +113,7 @@ def _print_lists(console: Console, story: Story) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from elasticrec.report.story import size_text
+    from elasticrec_demo.report.story import size_text
 
     person = story.person
     console.print(

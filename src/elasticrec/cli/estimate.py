@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.estimator.building import Built
+    from elasticrec.rule.estimator.building import Built
 
 
 def estimate(
@@ -61,8 +61,8 @@ def estimate(
     """
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.cli._progress import counting_bar
-    from elasticrec.estimator.building import LEDGER
-    from elasticrec.estimator.ledger import check_metric
+    from elasticrec.rule.estimator.building import LEDGER
+    from elasticrec.rule.estimator.ledger import check_metric
     from elasticrec.presets import preset as named
     from elasticrec.search.estimating import estimate_model
 
@@ -87,7 +87,7 @@ def estimate(
 def _coded(folder: ModelFolder, accounting: str | None, device: str, metric: str) -> str:
     """How bytes are counted, after the model's items were coded where that is by files."""
     from elasticrec.cli._progress import telling
-    from elasticrec.data.errors import InputError
+    from elasticrec.errors import InputError
     from elasticrec.space.regroup import space_of
     from elasticrec.storing import StoringConfig, can_be_stored, store
 

@@ -56,7 +56,7 @@ def evaluate(
       elasticrec evaluate MODEL
       elasticrec evaluate MODEL --metric recall@50 --metric ndcg@50 --compare OTHER_MODEL
     """
-    from elasticrec.data.files import check_writable
+    from elasticrec.files import check_writable
     from elasticrec.evaluation.comparison import compare as compare_evaluations
 
     if per_user is not None:

@@ -45,11 +45,11 @@ def inspect(
     """
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.cli._bundle import is_bundle, show_bundle
-    from elasticrec.data.errors import InputError
+    from elasticrec.errors import InputError
 
     for picture in (heat_map, scatter):
         if picture is not None:
-            from elasticrec.data.files import check_writable
+            from elasticrec.files import check_writable
 
             check_writable(picture)
     if path.is_dir():
@@ -71,7 +71,7 @@ def _show_model(folder: ModelFolder, scatter: Path | None) -> None:
 
     from elasticrec.search.pictures import save_scatter
     from elasticrec.space.energy import block_energy
-    from elasticrec.space.randomizer import generator
+    from elasticrec.rule.randomizer import generator
     from elasticrec.space.regroup import load_groups
 
     split, table, groups = folder.split(), folder.table(), load_groups(folder)
@@ -123,7 +123,7 @@ def _show_composition(
     from elasticrec.blocks.folder import ModelFolder
     from elasticrec.search.pictures import save_heat_map, save_scatter, terminal_map
     from elasticrec.space.composition import Composition, read_saved
-    from elasticrec.space.randomizer import generator
+    from elasticrec.rule.randomizer import generator
     from elasticrec.space.regroup import load_groups
 
     folder = None if model is None else ModelFolder.open(model)

@@ -35,7 +35,7 @@ def recommend(
       elasticrec recommend MODEL --items 1,2,3 -k 10
       elasticrec recommend MODEL --users-file users.txt -o lists.csv
     """
-    from elasticrec.data.errors import InputError
+    from elasticrec.errors import InputError
     from elasticrec.model import Model
 
     ways = [way for way in (user, items, users_file) if way is not None]
@@ -58,7 +58,7 @@ def _ids(text: str) -> list[str]:
 def _write_lists(model: Model, users_file: Path, k: int, out: Path) -> None:
     """Write every listed user's recommendations to one CSV."""
     from elasticrec.cli._csv import write_csv
-    from elasticrec.data.files import check_writable, read_bytes
+    from elasticrec.files import check_writable, read_bytes
 
     check_writable(out)
     lines = read_bytes(users_file).decode("utf-8", "replace").splitlines()

@@ -83,7 +83,7 @@ def search(
       elasticrec search MODEL --budget 5MB --refine 10 --evaluate
     """
     from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.data.files import check_writable
+    from elasticrec.files import check_writable
     from elasticrec.presets import preset as named
     from elasticrec.search.answers import ALWAYS, answer_budgets
     from elasticrec.search.measuring import held_out_quality, quality_to_search_by

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 
 def train(

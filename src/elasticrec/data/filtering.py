@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Interactions, Pairs
 
 log = logging.getLogger(__name__)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from elasticrec.data.columns import Columns
-from elasticrec.data.errors import InputError
+from elasticrec.data.readers.columns import Columns
+from elasticrec.errors import InputError
 from elasticrec.data.filtering import MIN_INTERACTIONS, keep_frequent
 from elasticrec.data.interactions import Interactions
-from elasticrec.data.lists import line_of_user as line_in_lists
-from elasticrec.data.sources import format_of, over_same_ids, read, read_published
+from elasticrec.data.readers.lists import line_of_user as line_in_lists
+from elasticrec.data.readers.sources import format_of, over_same_ids, read, read_published
 from elasticrec.data.splitting import (
     VALIDATION_USERS,
     Split,
@@ -22,7 +22,7 @@ from elasticrec.data.splitting import (
     split_by_time,
     split_by_user,
 )
-from elasticrec.data.tables import line_of_user as line_in_table
+from elasticrec.data.readers.tables import line_of_user as line_in_table
 from elasticrec.data.titles import with_titles
 
 SPLITS = ("random", "published", "temporal")

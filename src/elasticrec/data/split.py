@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
-from elasticrec.data.files import check_readable, written_whole
+from elasticrec.errors import InputError
+from elasticrec.files import check_readable, written_whole
 from elasticrec.data.interactions import Ids, Pairs, fingerprint
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import logging
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.split import PARTS, Split
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.significance import TTest, paired_t_test
 

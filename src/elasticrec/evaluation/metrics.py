@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 DEFAULT_METRICS = ("recall@20", "recall@50", "ndcg@20", "ndcg@50", "hit@20")
 """What is measured when nothing is asked for."""

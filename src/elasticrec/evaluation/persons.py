@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
-    from elasticrec.coding.codes import Codes
+    from elasticrec.compression.codes import Codes
     from elasticrec.data.interactions import Pairs
     from elasticrec.evaluation.coded import CodedModel
     from elasticrec.space.composition import Composition

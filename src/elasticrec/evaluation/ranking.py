@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import (
     DEFAULT_METRICS,
     NOT_LISTED,
@@ -21,7 +21,7 @@ from elasticrec.evaluation.toplist import hide, top_items
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from elasticrec.blocks.table import BlockTable
+    from elasticrec.training.table import BlockTable
     from elasticrec.data.interactions import Pairs
     from elasticrec.data.splitting import Split
 
@@ -82,7 +82,7 @@ def evaluate(
         device: `auto`, `cpu` or `cuda`.
         keep_per_user: also return each user's values.
     """
-    from elasticrec.blocks.scoring import effective
+    from elasticrec.training.scoring import effective
 
     asked = questions(split, part, users)
     if user_vectors is not None:

@@ -7,7 +7,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 
 @dataclass(frozen=True)

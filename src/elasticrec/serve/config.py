@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from elasticrec.data.errors import InputError
-from elasticrec.search.config import SearchConfig
+from elasticrec.errors import InputError
+from elasticrec.rule.config import SearchConfig
 from elasticrec.serve.steps import DEFAULT_STEPS
 
 AT_LEAST: dict[str, float] = {

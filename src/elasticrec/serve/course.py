@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
-from elasticrec.search.config import SearchConfig
-from elasticrec.search.controls import greedy
-from elasticrec.search.evolution import evolve
+from elasticrec.errors import InputError
+from elasticrec.rule.config import SearchConfig
+from elasticrec.rule.controls import greedy
+from elasticrec.rule.evolution import evolve
 from elasticrec.search.searcher import Searcher
 from elasticrec.space.budget import Budget
 from elasticrec.space.composition import Composition

@@ -13,10 +13,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from elasticrec.blocks.folder import FILES, ModelFolder, Part
-from elasticrec.bundle.catalogue import catalogue
+from elasticrec.stream.catalogue import catalogue
 from elasticrec.bundle.material import Material
-from elasticrec.bundle.person import vector_file
-from elasticrec.data.errors import InputError
+from elasticrec.stream.person import vector_file
+from elasticrec.errors import InputError
 from elasticrec.data.ids import Ids
 from elasticrec.search.searcher import Searcher
 from elasticrec.serve.config import ServeConfig

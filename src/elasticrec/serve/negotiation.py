@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.serve.problems import Problem
 from elasticrec.space.budget import Budget
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.serve.config import ServeConfig
 from elasticrec.serve.locks import read_json, write_json
 from elasticrec.serve.metrics import Metrics

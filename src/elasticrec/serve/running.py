@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.serve.config import ServeConfig
 from elasticrec.serve.registry import check_models
 from elasticrec.serve.tokens import Keys

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.budget import Budget
 
 _TENTHS = (10, 11, 12, 13.5, 15, 17.5, 20, 22.5, 25, 27.5, 30, 35, 40, 45, 50, 55, 60, 70, 80, 90)

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 VARIABLE = "ELASTICREC_TOKEN_KEYS"
 """The environment's variable with keys, where no file is named."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.composition import Composition
 
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}

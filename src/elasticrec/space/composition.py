@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
-from elasticrec.data.files import written_whole
+from elasticrec.errors import InputError
+from elasticrec.files import written_whole
 from elasticrec.data.interactions import fingerprint
 
 F32 = 32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.table import BlockTable
 
 
 def block_energy(table: BlockTable, users: np.ndarray | None = None) -> np.ndarray:

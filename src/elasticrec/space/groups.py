@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
-from elasticrec.data.files import written_whole
+from elasticrec.errors import InputError
+from elasticrec.files import written_whole
 from elasticrec.data.interactions import fingerprint
 from elasticrec.space.clustering import cluster, principal_components
 

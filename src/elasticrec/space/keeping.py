@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from elasticrec.blocks.table import BlockTable
-from elasticrec.data.errors import InputError
+from elasticrec.training.table import BlockTable
+from elasticrec.errors import InputError
 from elasticrec.space.composition import F32, Composition
 from elasticrec.space.groups import Groups
 

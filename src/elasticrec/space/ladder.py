@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.budget import Accounting, Budget
 from elasticrec.space.composition import Menu
 

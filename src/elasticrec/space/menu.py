@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.space.composition import DEEPEST, Menu
 
 LEFT_OVER = np.array([1.0, 0.364, 0.121, 0.0376, 0.0143, 0.0067, 0.0042, 0.0032, 0.0028])

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.blocks.table import BlockTable
-from elasticrec.data.errors import InputError
+from elasticrec.training.table import BlockTable
+from elasticrec.errors import InputError
 from elasticrec.data.split import Split
 from elasticrec.space.groups import (
     KINDS,

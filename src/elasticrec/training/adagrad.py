@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from elasticrec.blocks.bases import Tables
-from elasticrec.data.triples import Batch
+from elasticrec.training.bases import Tables
+from elasticrec.training.sampler import Batch
 
 _LEAST = 1e-12
 

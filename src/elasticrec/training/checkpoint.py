@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 from elasticrec.training.config import TrainConfig
 
 

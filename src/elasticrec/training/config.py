@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from elasticrec.data.errors import InputError
+from elasticrec.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import torch
 
-from elasticrec.blocks.cooccurrence import Cooccurrence, count_cooccurrence
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
+from elasticrec.training.table import BlockTable
 from elasticrec.data.splitting import Split
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.training.checkpoint import (

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from elasticrec.blocks.folder import ModelFolder
-from elasticrec.coding.rotation import energy_rotation, rotated
+from elasticrec.compression.rotation import energy_rotation, rotated
 from elasticrec.data.splitting import Split
 from elasticrec.model import Model
 from elasticrec.space.regroup import SpaceConfig, regroup

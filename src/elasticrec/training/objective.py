@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Parts, Tables
-from elasticrec.blocks.cosine import CosineSoftmax
-from elasticrec.blocks.losses import bpr, diversity
+from elasticrec.training.bases import Parts, Tables
+from elasticrec.training.cosine import CosineSoftmax
+from elasticrec.training.losses import bpr, diversity
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.optimizer import Touched
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 from torch.optim.adam import adam
 
-from elasticrec.blocks.bases import Tables
+from elasticrec.training.bases import Tables
 
 Touched = list[tuple[Tensor, Tensor]]
 """Row numbers (n,) and their gradients (n, D), part by part; those of equal rows are summed."""

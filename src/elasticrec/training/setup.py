@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Base, random_table
-from elasticrec.blocks.factorization import AggregatedFactorization, Factorization
-from elasticrec.blocks.history import Histories, History
-from elasticrec.blocks.lightgcn import Graph, LightGCN
-from elasticrec.blocks.spectral import spectral_tables
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.bases import Base, random_table
+from elasticrec.training.bases.factorization import AggregatedFactorization, Factorization
+from elasticrec.training.bases.history import Histories, History
+from elasticrec.training.bases.lightgcn import Graph, LightGCN
+from elasticrec.training.spectral import spectral_tables
+from elasticrec.training.table import BlockTable
 from elasticrec.data.interactions import Pairs
 from elasticrec.training.config import TrainConfig
 

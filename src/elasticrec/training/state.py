@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.blocks.bases import Base, Parts, Tables
-from elasticrec.blocks.cooccurrence import Cooccurrence
-from elasticrec.blocks.table import BlockTable
+from elasticrec.training.bases import Base, Parts, Tables
+from elasticrec.training.cooccurrence import Cooccurrence
+from elasticrec.training.table import BlockTable
 from elasticrec.data.splitting import Split
-from elasticrec.data.triples import Batch, TripleSampler
+from elasticrec.training.sampler import Batch, TripleSampler
 from elasticrec.training.adagrad import PairAdagrad
 from elasticrec.training.checkpoint import Progress, generator_state
 from elasticrec.training.config import TrainConfig

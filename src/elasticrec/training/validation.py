@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from elasticrec.blocks.bases import Base
+from elasticrec.training.bases import Base
 from elasticrec.data.splitting import Split
 from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import evaluate_vectors

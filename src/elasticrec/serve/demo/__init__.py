@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from elasticrec.blocks.folder import FILES
-from elasticrec.blocks.table import BlockTable
-from elasticrec.coding.codes import Codes
-from elasticrec.coding.signs import BLOCK
-from elasticrec.data.errors import InputError
+from elasticrec.training.table import BlockTable
+from elasticrec.compression.codes import Codes
+from elasticrec.compression.signs import BLOCK
+from elasticrec.errors import InputError
 
 ARCHIVE = Path(__file__).parent / "goodbooks.tar.xz"
 """The packaged model."""

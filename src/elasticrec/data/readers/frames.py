@@ -1,0 +1,196 @@
+"""Interactions from a polars or pandas frame."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elasticrec.data.readers.columns import Columns, choose
+from elasticrec.errors import InputError
+from elasticrec.data.ids import INTEGER, Ids
+from elasticrec.data.interactions import Interactions
+
+if TYPE_CHECKING:
+    import polars as pl
+
+log = logging.getLogger(__name__)
+
+Where = Callable[[int], str]
+"""Gives the place of a row (from 0) in words, as an error names it: `ratings.csv line 7`."""
+
+
+def from_frame(
+    frame: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+    min_rating: float | None = None,
+    name: str = "data",
+) -> Interactions:
+    """The interactions in the rows of a polars or pandas frame; column names as in `read`."""
+    if hasattr(frame, "collect"):
+        frame = frame.collect()
+    if not hasattr(frame, "columns"):
+        kind = type(frame).__name__
+        raise InputError(f"{name}: is of type {kind}, expected a pandas or polars frame")
+    wanted = Columns(user, item, rating, time, min_rating)
+    chosen = choose([str(column) for column in frame.columns], wanted, name)
+    columns = {m: _series(frame, at).alias(m) for m, at in chosen.positions().items()}
+    return from_columns(
+        columns, min_rating=min_rating, where=lambda row: f"{name} row {row}", name=name
+    )
+
+
+def from_columns(
+    columns: dict[str, pl.Series],
+    *,
+    min_rating: float | None,
+    where: Where,
+    name: str,
+    source: str | None = None,
+) -> Interactions:
+    """The interactions of parallel series called user, item and, where known, rating and time.
+
+    Takes the series out of `columns` as it goes, so that large text is freed early.
+
+    Args:
+        where: names the place of a row in errors.
+        source: names the whole in errors; `name` where not given.
+    """
+    source = source or name
+    if not len(columns["user"]):
+        raise InputError(f"{source}: has no rows, expected interactions")
+    for meaning in ("user", "item"):
+        columns[meaning] = _checked_ids(columns[meaning], meaning, where)
+    if min_rating is not None:
+        liked = _ratings(columns.pop("rating"), where) >= min_rating
+        if not liked.any():
+            raise InputError(f"{source}: no rating is {min_rating:g} or more, expected some to be")
+        columns.update({meaning: column.filter(liked) for meaning, column in columns.items()})
+    times = None
+    if "time" in columns:
+        times = _times(columns.pop("time"), where)
+    users, user_ids = _encoded(columns.pop("user"))
+    items, item_ids = _encoded(columns.pop("item"))
+    whole = Interactions.of_columns(users, items, user_ids, item_ids, times=times, name=name)
+    log.info("%s: %d rows, %d distinct pairs", name, len(users), len(whole.pairs))
+    return whole
+
+
+def _series(frame: Any, position: int) -> pl.Series:
+    """One column of a polars frame, or of a pandas frame (without needing pyarrow)."""
+    import polars as pl
+
+    if isinstance(frame, pl.DataFrame):
+        return frame.to_series(position)
+    column = frame.iloc[:, position]
+    if column.dtype.kind in "iufbM" and isinstance(column.dtype, np.dtype):
+        return pl.Series(column.to_numpy(), nan_to_null=True)
+    codes, different = column.factorize()  # missing values get code -1
+    try:
+        known = pl.Series([*different.tolist(), None], strict=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in different}))
+        raise InputError(
+            f"column {column.name!r} mixes values of type {kinds}, expected one type"
+        ) from None
+    return known.gather(np.where(codes < 0, len(different), codes))
+
+
+def _checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
+    """The ids as integers or text, after none was found missing."""
+    import polars as pl
+
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        column = column.str.strip_chars()
+        missing = column.is_null() | (column == "")
+    else:
+        missing = column.is_null()
+        if column.dtype.is_float():
+            missing |= column.is_nan()
+    if missing.any():
+        row = int(missing.arg_true()[0])
+        raise InputError(f"{where(row)}: the {meaning} is missing, expected an id in every row")
+    if column.dtype.is_float():
+        whole = column.cast(pl.Int64, strict=False)
+        if not (whole.cast(column.dtype) == column).fill_null(False).all():
+            raise InputError(
+                f"{where(0)}: {meaning}s are fractions, expected whole numbers or text"
+            )
+        return whole
+    if not (column.dtype.is_integer() or column.dtype == pl.String):
+        raise InputError(
+            f"{where(0)}: {meaning}s are of type {column.dtype}, expected whole numbers or text"
+        )
+    return column
+
+
+def _ratings(column: pl.Series, where: Where) -> pl.Series:
+    """The ratings as numbers, after each was found to be one."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        column = column.str.strip_chars()
+    numbers = column.cast(pl.Float64, strict=False)
+    bad = numbers.is_null() | numbers.is_nan()
+    if bad.any():
+        row = int(bad.arg_true()[0])
+        raise InputError(f"{where(row)}: rating {column[row]!r} is not a number, expected one")
+    return numbers
+
+
+def _times(column: pl.Series, where: Where) -> np.ndarray:
+    """(n,) int64: whole numbers as they are; fractions, dates and date texts in microseconds."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        text = column.str.strip_chars()
+        times: pl.Series = text.cast(pl.Int64, strict=False)
+        if times.null_count():
+            times = text.cast(pl.Float64, strict=False)
+        if times.null_count() and text.str.contains(r"^\d{4}[-/]\d").fill_null(False).any():
+            iso = text.set(~text.str.contains(r"^\d{4}[-/]\d").fill_null(False), None)
+            times = iso.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    else:
+        times = column
+    if times.dtype in (pl.Date, pl.Datetime):
+        times = times.cast(pl.Datetime("us")).dt.epoch("us")
+    elif times.dtype.is_float():
+        times = (times.fill_nan(None) * 1e6).floor().cast(pl.Int64, strict=False)
+    bad = times.is_null()
+    if bad.any() or not times.dtype.is_integer():
+        row = int(bad.arg_true()[0]) if bad.any() else 0
+        raise InputError(
+            f"{where(row)}: time {column[row]!r} is not usable, expected a number or a date such "
+            "as 2021-08-14 09:30:00"
+        )
+    return times.cast(pl.Int64).to_numpy()
+
+
+def _encoded(column: pl.Series) -> tuple[np.ndarray, Ids]:
+    """Dense numbers of the ids, in ascending order of the ids, and the ids."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        # Text that would be spelled differently as a number, such as "007", stays text.
+        whole = column.cast(pl.Int64, strict=False)
+        if (whole.cast(pl.String) == column).fill_null(False).all():
+            column = whole
+    if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
+        values, numbers = np.unique(column.cast(pl.Int64).to_numpy(), return_inverse=True)
+        return numbers, Ids(values)
+    different = column.unique().sort()
+    listed: list[Any] = different.to_list()
+    if column.dtype == pl.String and all(INTEGER.fullmatch(text) for text in listed):
+        listed = sorted(int(text) for text in listed)  # integers beyond 64 bits
+        different = pl.Series([str(value) for value in listed])
+    numbered = pl.DataFrame({"id": different}).with_row_index("number")
+    joined = pl.DataFrame({"id": column}).join(numbered, on="id", how="left", maintain_order="left")
+    return joined["number"].to_numpy(), Ids.of(listed)

@@ -1,0 +1,180 @@
+"""Readers of the LightGCN text files: one line per user, `user item item …`, numbers from 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from elasticrec.errors import InputError
+from elasticrec.files import plain_name, read_bytes
+from elasticrec.data.interactions import Ids, Interactions, Pairs
+
+MAX_DIGITS = 18
+"""Numbers longer than this do not fit 64 bits."""
+SPARE_NUMBERS = 1_000_000
+"""How far the largest number may lie beyond what the file's own pairs could count up to."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Every number of a text file and the line it stands on."""
+
+    values: np.ndarray
+    """(n,) int64 in file order."""
+    lines: np.ndarray
+    """(n,) int64: line of each number, from 0."""
+    n_lines: int
+    """Lines in the file; the empty rest after a last newline is none."""
+
+
+def parse_numbers(content: bytes, path: Path | str) -> Numbers:
+    """The whole numbers of a text of digits and white space; anything else is refused by line."""
+    text = np.frombuffer(content, dtype=np.uint8)
+    digit = (text - np.uint8(ord("0"))) < 10  # uint8 wraps, so this is one comparison
+    newline = text == ord("\n")
+    blank = newline | (text == ord(" ")) | (text == ord("\t")) | (text == ord("\r"))
+    strange = ~(digit | blank)
+    if strange.any():
+        raise _not_a_number(content, int(np.argmax(strange)), path)
+    edges = np.flatnonzero(np.diff(digit, prepend=False, append=False))
+    starts, ends = edges[0::2], edges[1::2]
+    lengths = ends - starts
+    if len(lengths) and lengths.max() > MAX_DIGITS:
+        raise _not_a_number(content, int(starts[np.argmax(lengths)]), path)
+    values = np.zeros(len(starts), dtype=np.int64)
+    for place in range(int(lengths.max(initial=0))):
+        longer = lengths > place
+        digits = text[np.minimum(starts + place, len(text) - 1)] - np.uint8(ord("0"))
+        values = np.where(longer, values * 10 + digits, values)
+    breaks = np.flatnonzero(newline)
+    n_lines = len(breaks) + (not content.endswith(b"\n"))
+    return Numbers(values, np.searchsorted(breaks, starts), n_lines)
+
+
+def _not_a_number(content: bytes, at: int, path: Path | str) -> InputError:
+    """The error that shows the word around byte `at` and its line."""
+    if b"\0" in content[: at + 1000]:
+        return InputError(f"{path}: is a binary file, expected lines of numbers")
+    line = content.count(b"\n", 0, at) + 1
+    start = max(content.rfind(space, 0, at) for space in (b" ", b"\n", b"\t")) + 1
+    word = (content[start : start + 40].split() or [b""])[0].decode("utf-8", "replace")
+    return InputError(
+        f"{path} line {line}: found {word!r}, expected whole numbers from 0 separated by spaces"
+    )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Users and items of one file, side by side."""
+
+    users: np.ndarray
+    """(n,) int64."""
+    items: np.ndarray
+    """(n,) int64."""
+    n_users: int
+    """One more than the largest user number, on a line with items or without."""
+    n_items: int
+    """One more than the largest item number."""
+
+
+def read_lists(
+    path: Path | str, *, id_lists: bool = False, name: str | None = None
+) -> Interactions:
+    """The interactions of one `user item item …` file; its numbers stay the dense numbers.
+
+    Args:
+        id_lists: take original ids from `user_list.txt` and `item_list.txt` beside the file.
+        name: of the data set; the folder's name where the file is a `train…` one.
+    """
+    return _interactions(Path(path), [_columns(path)], id_lists=id_lists, name=name)[0]
+
+
+def read_published(
+    train: Path | str, test: Path | str, *, id_lists: bool = False, name: str | None = None
+) -> tuple[Interactions, Interactions]:
+    """Published train and test interactions over the same users and items."""
+    both = [_columns(train), _columns(test)]
+    known, held_out = _interactions(Path(train), both, id_lists=id_lists, name=name)
+    return known, held_out
+
+
+def _columns(path: Path | str) -> Columns:
+    """The pairs of one file; the first number on a line is the user."""
+    numbers = parse_numbers(read_bytes(path), path)
+    first = np.diff(numbers.lines, prepend=-1) > 0
+    limit = len(numbers.values) * 4 + SPARE_NUMBERS  # dense numbers: a huge one would cost memory
+    if numbers.values.max(initial=0) >= limit:
+        at = int(np.argmax(numbers.values))
+        kind = "user" if first[at] else "item"
+        raise InputError(
+            f"{path} line {numbers.lines[at] + 1}: {kind} number {numbers.values[at]} is out of "
+            f"reach, expected {kind}s counted from 0 (below {limit} for a file of this size)"
+        )
+    users, items = numbers.values[first], numbers.values[~first]
+    if not len(items):
+        raise InputError(f"{path}: has no items, expected lines of `user item item …`")
+    owner = np.cumsum(first)[~first] - 1
+    return Columns(users[owner], items, int(users.max()) + 1, int(items.max()) + 1)
+
+
+def line_of_user(path: Path, user: int) -> int | None:
+    """The line (from 1) on which a user's items stand; for errors."""
+    numbers = parse_numbers(read_bytes(path), path)
+    first = np.diff(numbers.lines, prepend=-1) > 0
+    found = numbers.lines[first & (numbers.values == user)]
+    return int(found[0]) + 1 if len(found) else None
+
+
+def _interactions(
+    path: Path, columns: list[Columns], *, id_lists: bool, name: str | None
+) -> list[Interactions]:
+    """One Interactions per file, all over the same users and items."""
+    user_ids = Ids.dense(max(file.n_users for file in columns))
+    item_ids = Ids.dense(max(file.n_items for file in columns))
+    if id_lists:
+        user_ids = read_id_list(_beside(path, "user_list.txt"), at_least=len(user_ids))
+        item_ids = read_id_list(_beside(path, "item_list.txt"), at_least=len(item_ids))
+    if name is None:
+        called = plain_name(path)
+        name = path.resolve().parent.name if called.startswith("train") else called
+    return [
+        Interactions(
+            Pairs.from_arrays(file.users, file.items, n_users=len(user_ids), n_items=len(item_ids)),
+            user_ids,
+            item_ids,
+            name=name,
+        )
+        for file in columns
+    ]
+
+
+def _beside(path: Path, name: str) -> Path:
+    """The list file in the same folder, plain or gzip."""
+    for candidate in (path.with_name(name), path.with_name(name + ".gz")):
+        if candidate.exists():
+            return candidate
+    raise InputError(f"{path.parent}: has no {name} or {name}.gz, expected it beside {path.name}")
+
+
+def read_id_list(path: Path | str, *, at_least: int = 0) -> Ids:
+    """Original ids in the order of their numbers, from lines `original number` below a header."""
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
+    originals: dict[int, str] = {}
+    for at, line in enumerate(lines[1:], start=2):
+        original, _, number = line.rstrip().rpartition(" ")
+        if not original and not number:
+            continue
+        if not original or not (number.isascii() and number.isdigit()):
+            raise InputError(f"{path} line {at}: found {line!r}, expected `original_id number`")
+        if int(number) in originals:
+            raise InputError(f"{path} line {at}: number {number} is given twice, expected once")
+        originals[int(number)] = original
+    n = len(originals)
+    if n < at_least or (n and max(originals) != n - 1):
+        raise InputError(
+            f"{path}: has {n} ids up to number {max(originals, default=-1)}, expected one for each "
+            f"number from 0 to {max(at_least, n) - 1}"
+        )
+    return Ids.from_text([originals[k] for k in range(n)])

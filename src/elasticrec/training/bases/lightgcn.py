@@ -1,0 +1,106 @@
+"""The base `lightgcn`: vectors propagated over the user-item graph (Eq. 1)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elasticrec.training.bases import Parts, Tables, take
+from elasticrec.data.interactions import Pairs
+from elasticrec.training.sampler import Batch
+
+Readout = Literal["final", "mean"]
+
+
+class Graph:
+    """The symmetrically normalised graph, as its two halves in CSR."""
+
+    def __init__(self, train: Pairs, device: str | torch.device = "cpu") -> None:
+        users = 1 / np.sqrt(np.maximum(train.per_user, 1))
+        items = 1 / np.sqrt(np.maximum(train.per_item, 1))
+        weights = (users[train.users] * items[train.items]).astype(np.float32)
+        half = train.csr()
+        half.data = weights
+        self.from_items = _csr(half, device)  # (U, V)
+        self.from_users = _csr(half.T.tocsr(), device)  # (V, U)
+
+
+def propagate(
+    graph: Graph, users: Tensor, items: Tensor, layers: int, readout: Readout
+) -> tuple[Tensor, Tensor]:
+    """Users and items after L layers of Eq. 1: the final layer, or the mean of layers 0 … L."""
+    u, v = users, items
+    if readout == "final":
+        for _ in range(layers):
+            u, v = graph.from_items @ v, graph.from_users @ u
+        return u, v
+    total_u, total_v = u.clone(), v.clone()
+    for _ in range(layers):
+        u, v = graph.from_items @ v, graph.from_users @ u
+        total_u += u
+        total_v += v
+    return total_u / (layers + 1), total_v / (layers + 1)
+
+
+class _Propagate(torch.autograd.Function):
+    """Propagation is a polynomial of one symmetric matrix, so its backward is itself."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, users: Tensor, items: Tensor, graph: Graph, layers: int, readout: Readout
+    ) -> tuple[Tensor, Tensor]:
+        ctx.settings = (graph, layers, readout)
+        return propagate(graph, users, items, layers, readout)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        graph, layers, readout = ctx.settings
+        users, items = propagate(graph, grads[0], grads[1], layers, readout)
+        return users, items, None, None, None
+
+
+class LightGCN:
+    """LightGCN with L layers; every step propagates the whole graph."""
+
+    name = "lightgcn"
+    by_rows: tuple[str, ...] = ()
+    units = False
+
+    def __init__(
+        self, users: Tensor, items: Tensor, graph: Graph, *, layers: int, readout: Readout
+    ) -> None:
+        self.tables: Tables = {"users": users, "items": items}
+        self.graph, self.layers, self.readout = graph, layers, readout
+
+    def forward(
+        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) propagated vectors of the batch's users, and of some items."""
+        del rows
+        all_users, all_items = _Propagate.apply(
+            tables["users"], tables["items"], self.graph, self.layers, self.readout
+        )
+        return all_users.index_select(0, batch.users), take(all_items, items)
+
+    def final(self) -> tuple[Tensor, Tensor]:
+        """(U, D) users and (V, D) items after propagation."""
+        users, items = self.tables["users"], self.tables["items"]
+        return propagate(self.graph, users, items, self.layers, self.readout)
+
+
+def _csr(matrix: Any, device: str | torch.device) -> Tensor:
+    """A scipy CSR matrix as a torch one."""
+    with warnings.catch_warnings():
+        # That torch's CSR code is beta, and unchecked, is no news to whoever trains a model.
+        warnings.filterwarnings("ignore", "Sparse (CSR tensor|invariant checks)", UserWarning)
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int32)),
+            torch.from_numpy(matrix.indices.astype(np.int32)),
+            torch.from_numpy(matrix.data.astype(np.float32)),
+            size=matrix.shape,
+            device=device,
+        )

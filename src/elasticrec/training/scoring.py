@@ -1,0 +1,87 @@
+"""How blocks meet a user: `tiled` (Eq. 2 as printed) and `aligned`, with their readable twins.
+
+Read literally, Eq. 2 repeats each block N times, so a score is the product of two d-vectors
+whatever is kept: `tiled`. `aligned` lets block n of the item meet block n of the user.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elasticrec.training.table import BlockTable, Score
+
+
+def score_tiled_reference(
+    user: np.ndarray, item: np.ndarray, chosen: Sequence[int], widest: int
+) -> float:
+    """Eq. 2 as printed for one user (D,) and one item (N, d): each block repeated N times."""
+    repeats = len(user) // item.shape[1]
+    total = sum(float(user @ np.tile(item[n], repeats)) for n in chosen)
+    return widest / len(chosen) * total
+
+
+def score_aligned_reference(
+    user: np.ndarray, item: np.ndarray, chosen: Sequence[int], widest: int | None = None
+) -> float:
+    """The aligned score of one user (D,) and one item (N, d): block n meets block n.
+
+    Args:
+        widest: max over groups of |B_g|; given, the score is scaled by widest / |B| as in Eq. 2.
+    """
+    d = item.shape[1]
+    total = sum(float(user[n * d : (n + 1) * d] @ item[n]) for n in chosen)
+    return total if widest is None else widest / len(chosen) * total
+
+
+def score_items(
+    users: np.ndarray,
+    blocks: np.ndarray,
+    *,
+    score: Score = "aligned",
+    kept: np.ndarray | None = None,
+    scaled: bool = False,
+) -> np.ndarray:
+    """(B, V) scores of all items for some users.
+
+    Args:
+        users: (B, D) user vectors.
+        blocks: (V, N, d) item blocks.
+        score: `aligned` or `tiled`.
+        kept: (V, N) which blocks each item keeps; None keeps all.
+        scaled: multiply by max|B| / |B| (Eq. 2); an item that keeps nothing scores 0.
+    """
+    folded, items = _matrices(users, blocks if kept is None else blocks * kept[:, :, None], score)
+    scores = folded @ items.T  # (B, V)
+    if scaled and kept is not None:
+        width = kept.sum(axis=1)
+        scores = scores * (width.max() / np.maximum(width, 1)).astype(scores.dtype)
+    return scores
+
+
+def effective(table: BlockTable) -> tuple[np.ndarray | None, np.ndarray]:
+    """Users and items as two plain matrices whose product is the table's score.
+
+    (U, D) and (V, D) for `aligned`, (U, d) and (V, d) for `tiled`; users are None for `history`.
+    """
+    users = np.zeros((0, table.dimensions), np.float32) if table.users is None else table.users
+    folded, items = _matrices(users, table.blocks, table.score)
+    return (None if table.users is None else folded), items
+
+
+def fold_users(users: np.ndarray, block_size: int, score: Score) -> np.ndarray:
+    """User vectors as they meet items: (B, D) as they are, or the sum of their blocks (B, d)."""
+    if score == "aligned":
+        return users
+    n_blocks = users.shape[1] // block_size  # told, as -1 cannot be guessed without users
+    return users.reshape(len(users), n_blocks, block_size).sum(axis=1)
+
+
+def _matrices(users: np.ndarray, blocks: np.ndarray, score: Score) -> tuple[np.ndarray, np.ndarray]:
+    V, _, d = blocks.shape
+    items = blocks.reshape(V, -1) if score == "aligned" else blocks.sum(axis=1)
+    return fold_users(users, d, score), items

@@ -1,0 +1,169 @@
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.sparse import coo_matrix, csr_matrix
+
+from elasticrec.errors import InputError
+from elasticrec.data.readers.sources import (
+    FORMATS,
+    format_of,
+    from_csr,
+    over_same_ids,
+    read,
+    read_goodbooks,
+    read_table,
+)
+
+
+def test_importing_the_readers_imports_nothing_heavy():
+    code = (
+        "import sys, elasticrec.data.readers.sources, elasticrec.data.preparation; "
+        "print([m for m in ('polars', 'pandas', 'scipy', 'torch', 'pyarrow') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *(("a.csv", "csv"), ("a.CSV.gz", "csv"), ("a.tsv", "tsv"), ("x/a.parquet", "parquet")),
+        *(("train.txt.gz", "lists"), ("review.json", "yelp"), ("goodbooks", "goodbooks")),
+    ],
+)
+def test_formats_by_name(name, kind):
+    assert format_of(name) == kind
+
+
+def test_an_unknown_name_or_format_is_refused(tmp_path):
+    path = tmp_path / "data.xyz"
+    with pytest.raises(InputError, match="no such file"):
+        read(path)
+    path.write_text("user,item\n1,2\n")
+    with pytest.raises(InputError, match=r"data.xyz: format unknown by its name, expected .csv"):
+        read(path)
+    with pytest.raises(InputError, match="format 'zip' is unknown, expected one of csv, tsv"):
+        read(path, format="zip")
+    assert len(read(path, format="csv").pairs) == 1
+
+
+def test_every_format_is_read(tmp_path):
+    files = {
+        "csv": ("a.csv", b"user,item\n0,1\n"),
+        "tsv": ("a.tsv", b"user\titem\n0\t1\n"),
+        "lists": ("a.txt", b"0 1\n"),
+        "yelp": (
+            "a.json",
+            json.dumps({"user_id": "0", "business_id": "1", "date": "2020-01-01"}).encode(),
+        ),
+    }
+    for kind, (name, content) in files.items():
+        (tmp_path / name).write_bytes(content)
+        assert (
+            len(read(tmp_path / name).pairs) == len(read(tmp_path / name, format=kind).pairs) == 1
+        )
+    pl.DataFrame({"user": [0], "item": [1]}).write_parquet(tmp_path / "a.bin")
+    assert len(read(tmp_path / "a.bin", format="parquet", name="x").pairs) == 1
+    assert {*files, "parquet", "goodbooks"} == set(FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("a.txt", {"user": "u"}, "lists has no columns, expected no user ('u')"),
+        ("a.txt", {"min_rating": 4}, "lists has no ratings"),
+        ("goodbooks", {"min_rating": 4}, "goodbooks has no ratings"),
+        ("a.csv", {"id_lists": True}, "csv has no id lists beside it"),
+        ("a.json", {"time": "t"}, "yelp has no columns, expected no time ('t')"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(tmp_path, name, options, message):
+    (tmp_path / "a.txt").write_text("0 1\n")
+    source = name if name == "goodbooks" else tmp_path / name
+    with pytest.raises(InputError, match=re.escape(message)):
+        read(source, **options)
+
+
+def test_goodbooks_is_what_its_page_says():
+    books = read_goodbooks()
+    books.pairs.check()
+    assert (books.pairs.n_users, books.pairs.n_items, len(books.pairs)) == (30_723, 8_828, 824_125)
+    assert (books.pairs.per_user.min(), books.pairs.per_user.max()) == (10, 116)
+    assert (books.pairs.per_item.min(), books.pairs.per_item.max()) == (10, 2_540)
+    assert (np.diff(books.pairs.per_item) <= 0).all()
+    assert len(set(books.item_ids.values.tolist())) == 8_828
+    assert books.titles[0] == "The Book Thief"
+    assert books.item_ids.of_number(0) == 47
+    assert all(books.titles)
+
+
+def test_lists_and_goodbooks_are_read_without_polars(tmp_path):
+    (tmp_path / "train.txt").write_text("0 1 2\n1 1 2\n")
+    code = (
+        "import sys; sys.modules['polars'] = None; "
+        "from elasticrec.data.preparation import PrepareConfig, prepare; "
+        f"prepare({str(tmp_path / 'train.txt')!r}, PrepareConfig(min_interactions=2)); "
+        "print(prepare('goodbooks', PrepareConfig(name='books')).name)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout == "books\n"
+
+
+def test_a_matrix():
+    matrix = csr_matrix(np.array([[0, 5, 2], [0, 0, 0], [3, 0, 0]]))
+    whole = from_csr(matrix, user_ids=["a", "b", "c"], titles=["x", "y", "z"], name="m")
+    assert [whole.pairs.of(u).tolist() for u in range(3)] == [[1, 2], [], [0]]
+    assert whole.user_ids.values.tolist() == ["a", "b", "c"]
+    assert whole.item_ids.values.tolist() == [0, 1, 2]
+    assert from_csr(matrix, min_rating=3).pairs.items.tolist() == [1, 0]
+
+
+def test_explicit_zeros_and_repeated_cells_of_a_matrix():
+    cells = coo_matrix(([1.0, 0.0, 1.0], ([0, 0, 0], [1, 2, 1])), shape=(1, 3))
+    assert from_csr(cells).pairs.items.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"user_ids": [1]}, "1 ids for 2 rows, expected one different each"),
+        ({"item_ids": [1, 1]}, "2 ids for 2 columns, expected one different each"),
+        ({"titles": ["x"]}, "1 titles for 2 columns, expected one each"),
+    ],
+)
+def test_ids_that_do_not_fit_a_matrix_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        from_csr(csr_matrix(np.eye(2)), **options)
+
+
+def test_what_is_no_matrix_is_refused():
+    with pytest.raises(InputError, match="is of type ndarray, expected a scipy sparse matrix"):
+        from_csr(np.eye(2))
+
+
+def test_train_and_test_tables_share_ids(tmp_path):
+    (tmp_path / "train.csv").write_text("user,item\nb,2\na,1\n")
+    (tmp_path / "test.csv").write_text("user,item\na,3\nc,2\n")
+    train, test = over_same_ids(
+        read_table(tmp_path / "train.csv"), read_table(tmp_path / "test.csv")
+    )
+    assert train.user_ids.values.tolist() == test.user_ids.values.tolist() == ["a", "b", "c"]
+    assert train.item_ids.values.tolist() == [1, 2, 3]
+    assert train.pairs.keys().tolist() == [0, 4]
+    assert test.pairs.keys().tolist() == [2, 7]
+
+
+def test_ids_that_are_text_in_one_table_only_become_text(tmp_path):
+    (tmp_path / "train.csv").write_text("user,item\n1,2\n2,10\n")
+    (tmp_path / "test.csv").write_text("user,item\n1,x\n")
+    train, test = over_same_ids(
+        read_table(tmp_path / "train.csv"), read_table(tmp_path / "test.csv")
+    )
+    assert train.item_ids.values.tolist() == ["10", "2", "x"]
+    assert train.pairs.items.tolist() == [1, 0]
+    assert test.pairs.items.tolist() == [2]

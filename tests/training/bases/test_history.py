@@ -1,0 +1,142 @@
+"""Sums of histories against a slow loop, their backward, and the bases built on them."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elasticrec.training.bases.factorization import AggregatedFactorization
+from elasticrec.training.bases.history import Histories, History
+from elasticrec.training.unit import unit as rows_of_norm_1
+from elasticrec.data.interactions import Pairs
+from elasticrec.training.sampler import Batch
+
+
+def draw(seed, n_users=7, n_items=9, share=0.4):
+    """Train pairs, item vectors, and a batch of some of the pairs in any order, some twice."""
+    rng = np.random.default_rng(seed)
+    taken = rng.random((n_users, n_items)) < share
+    taken[0, :2] = True
+    users, items = np.nonzero(taken)
+    train = Pairs.from_arrays(users, items, n_users=n_users, n_items=n_items)
+    some = rng.integers(len(users), size=12)
+    batch = Batch(
+        torch.from_numpy(users[some]), torch.from_numpy(items[some]), torch.tensor([0, 3])
+    )
+    return train, torch.randn(n_items, 4, generator=torch.Generator().manual_seed(seed)), batch
+
+
+def unit(vector):
+    return vector / vector.norm() if float(vector.detach().norm()) > 1e-12 else vector * 0
+
+
+def others_slowly(train, items, batch):
+    """One pair after the other: her items but the seen one, each of norm 1, summed, of norm 1."""
+    rows = []
+    for user, seen in zip(batch.users.tolist(), batch.seen.tolist(), strict=True):
+        rest = [unit(items[i]) for i in train.of(user) if i != seen]
+        rows.append(unit(torch.stack(rest).sum(dim=0)) if rest else items[0] * 0)
+    return torch.stack(rows)
+
+
+def others(train, items, batch):
+    units = rows_of_norm_1(items)
+    return Histories(train).others(units, units[batch.seen], batch.users)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**31), share=st.sampled_from([0.05, 0.4, 1.0]))
+def test_others_are_those_of_a_slow_loop(seed, share):
+    train, items, batch = draw(seed, share=share)
+    found = others(train, items, batch)
+    torch.testing.assert_close(found, others_slowly(train, items, batch), atol=1e-5, rtol=1e-5)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**31))
+def test_gradient_of_others_is_that_of_the_slow_loop(seed):
+    train, items, batch = draw(seed, share=0.6)
+    weights = torch.randn(12, 4, generator=torch.Generator().manual_seed(seed + 1))
+    grads = []
+    for summed in (others, others_slowly):
+        leaf = items.clone().requires_grad_()
+        grads.append(torch.autograd.grad((summed(train, leaf, batch) * weights).sum(), leaf)[0])
+    torch.testing.assert_close(grads[0], grads[1], atol=1e-4, rtol=1e-4)
+
+
+def test_a_user_with_one_item_has_no_others_and_disturbs_no_gradient():
+    train = Pairs.from_arrays(np.array([0, 1, 1]), np.array([0, 0, 1]), n_users=2, n_items=2)
+    batch = Batch(torch.tensor([0, 1]), torch.tensor([0, 1]), torch.tensor([1]))
+    items = torch.tensor([[3.0, 4.0], [1.0, 0.0]], requires_grad=True)
+    found = others(train, items, batch)
+    torch.testing.assert_close(found, torch.tensor([[0.0, 0.0], [0.6, 0.8]]))
+    (grad,) = torch.autograd.grad(found.sum(), items)
+    # Only user 1 matters: d(x/|x|)/dx at (3, 4), summed over both outputs.
+    torch.testing.assert_close(grad, torch.tensor([[4 / 125, -3 / 125], [0.0, 0.0]]))
+
+
+def test_everyone_is_the_normalised_sum_of_unit_vectors():
+    train, items, _ = draw(5)
+    found = Histories(train).everyone(items)
+    for user in range(train.n_users):
+        wanted = unit(torch.stack([unit(items[i]) for i in train.of(user)]).sum(dim=0))
+        torch.testing.assert_close(found[user], wanted, atol=1e-5, rtol=1e-5)
+
+
+def test_everyone_without_items_is_zero():
+    train = Pairs.from_arrays(np.array([1]), np.array([0]), n_users=3, n_items=2)
+    found = Histories(train).everyone(torch.eye(2))
+    assert found.tolist() == [[0, 0], [1, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("part", [0, 1])
+@pytest.mark.parametrize("units", [False, True])
+def test_bases_take_the_items_asked_for(part, units):
+    train, items, batch = draw(2)
+    asked = [batch.seen, batch.unseen]
+    base = History(items, Histories(train), units=units)
+    users, vectors = base.forward({"items": items}, {}, batch, asked)
+    torch.testing.assert_close(users, others_slowly(train, items, batch), atol=1e-5, rtol=1e-5)
+    wanted = rows_of_norm_1(items) if units else items
+    torch.testing.assert_close(vectors[part], wanted[asked[part]])
+
+
+@pytest.mark.parametrize("units", [False, True])
+def test_the_gradient_of_a_base_is_that_of_the_slow_loop(units):
+    """Items weigh in as themselves and in their users' sums at once."""
+    train, items, batch = draw(3, share=0.6)
+    weights = torch.randn(2, 12, 4, generator=torch.Generator().manual_seed(1))
+    grads = []
+    for slow in (False, True):
+        leaf = items.clone().requires_grad_()
+        if slow:
+            given = rows_of_norm_1(leaf) if units else leaf
+            users, seen = others_slowly(train, leaf, batch), given[batch.seen]
+        else:
+            base = History(items, Histories(train), units=units)
+            users, (seen,) = base.forward({"items": leaf}, {}, batch, [batch.seen])
+        total = (users * weights[0]).sum() + (seen * weights[1]).sum()
+        grads.append(torch.autograd.grad(total, leaf)[0])
+    torch.testing.assert_close(grads[0], grads[1], atol=1e-4, rtol=1e-4)
+
+
+def test_history_has_no_users():
+    train, items, _ = draw(2)
+    users, found = History(items, Histories(train)).final()
+    assert users is None
+    assert found is items
+
+
+def test_an_aggregated_user_is_her_own_vector_plus_her_items():
+    train, items, batch = draw(4)
+    own = torch.randn(train.n_users, 4, generator=torch.Generator().manual_seed(9))
+    base = AggregatedFactorization(own, items, Histories(train))
+    rows = {"users": [own[batch.users]]}
+    users, vectors = base.forward({"items": items}, rows, batch, [batch.seen, batch.unseen])
+    wanted = own[batch.users] + others_slowly(train, items, batch)
+    torch.testing.assert_close(users, wanted, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(vectors[0], items[batch.seen])
+    final_users, final_items = base.final()
+    torch.testing.assert_close(final_users, own + base.histories.everyone(items))
+    assert final_items is items

@@ -1,0 +1,90 @@
+"""A block table: views, identity, saving, renumbering, and folding a person in."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elasticrec.training.table import BlockTable
+from elasticrec.data.interactions import Pairs
+
+
+def draw(seed=0, n_users=4, n_items=6, n_blocks=3, block_size=2, **more):
+    rng = np.random.default_rng(seed)
+    blocks = rng.normal(size=(n_items, n_blocks, block_size)).astype(np.float32)
+    users = rng.normal(size=(n_users, n_blocks * block_size)).astype(np.float32)
+    return BlockTable(blocks, users, "mf", **more)
+
+
+def test_sizes_and_views():
+    table = draw()
+    assert (table.n_items, table.n_blocks, table.block_size, table.dimensions) == (6, 3, 2, 6)
+    assert np.shares_memory(table.items, table.blocks)
+    np.testing.assert_array_equal(table.items[1], table.blocks[1].ravel())
+
+
+@pytest.mark.parametrize("score", ["aligned", "tiled"])
+@pytest.mark.parametrize("with_users", [True, False])
+def test_saved_and_loaded_it_is_the_same(tmp_path, score, with_users):
+    table = draw(score=score, fold_map=np.eye(6, dtype=np.float32))
+    if not with_users:
+        table = replace(table, users=None, base="history", fold_map=None)
+    table.save(tmp_path / "blocks.safetensors")
+    loaded = BlockTable.load(tmp_path / "blocks.safetensors")
+    assert (loaded.base, loaded.score) == (table.base, score)
+    assert loaded.arrays().keys() == table.arrays().keys()
+    for name, array in table.arrays().items():
+        np.testing.assert_array_equal(loaded.arrays()[name], array)
+    assert loaded.fingerprint() == table.fingerprint()
+    assert [file.name for file in tmp_path.iterdir()] == ["blocks.safetensors"]
+
+
+def test_any_change_changes_the_fingerprint():
+    table = draw()
+    blocks = table.blocks.copy()
+    blocks[2, 1, 0] = np.nextafter(blocks[2, 1, 0], np.float32(9))
+    others = [
+        replace(table, blocks=blocks),
+        replace(table, users=table.users + 1),
+        replace(table, users=None),
+        replace(table, base="lightgcn"),
+        replace(table, score="tiled"),
+        replace(table, fold_map=np.eye(6, dtype=np.float32)),
+    ]
+    assert len({t.fingerprint() for t in (table, *others)}) == len(others) + 1
+
+
+def test_renumbered_items_move_and_users_stay():
+    table = draw()
+    order = np.array([5, 3, 0, 1, 2, 4])
+    moved = table.renumbered(order)
+    np.testing.assert_array_equal(moved.blocks[0], table.blocks[5])
+    np.testing.assert_array_equal(moved.blocks[order.argsort()], table.blocks)
+    assert moved.users is table.users
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 2**31), with_map=st.booleans())
+def test_a_person_folded_in_is_the_mapped_normalised_sum_of_unit_items(seed, with_map):
+    rng = np.random.default_rng(seed)
+    fold_map = rng.normal(size=(6, 6)).astype(np.float32) if with_map else None
+    table = draw(seed, fold_map=fold_map)
+    users, items = np.nonzero(rng.random((5, 6)) < 0.4)
+    histories = Pairs.from_arrays(users, items, n_users=5, n_items=6)
+    found = table.fold_in(histories)
+    assert found.dtype == np.float32
+    for person in range(5):
+        total = np.zeros(6)
+        for item in histories.of(person):
+            total += table.items[item] / np.linalg.norm(table.items[item])
+        if len(histories.of(person)):
+            total /= np.linalg.norm(total)
+        wanted = total if fold_map is None else total @ fold_map
+        np.testing.assert_allclose(found[person], wanted, atol=1e-4)
+
+
+def test_an_empty_history_folds_in_as_zeros():
+    nothing = Pairs(np.zeros(2, np.int64), np.zeros(0, np.int32), 6)
+    assert not draw().fold_in(nothing).any()
