@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
+
+import numpy as np
 
 from elasticrec.errors import InputError
 
@@ -88,3 +91,19 @@ def written_whole(path: Path | str) -> Iterator[IO[bytes]]:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def fingerprint(arrays: dict[str, np.ndarray]) -> str:
+    """Hex sha256 over names, types, shapes and bytes of arrays, in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
+        digest.update(array.tobytes() if array.size else b"")
+    return digest.hexdigest()
+
+
+def sha256_of(path: Path | str) -> str:
+    """Hex sha256 of a file's bytes."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,147 +1,112 @@
-"""Codes: items as nested byte planes, of which a composition takes the first ones."""
+"""Codes: items as nested byte columns, of which a device takes the first ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from elasticrec.compression.signs import BLOCK, SIGNS, step_table
-from elasticrec.compression.words import HALF, LETTERS, pair_sums
+from elasticrec.compression.additive import pair_sums
+from elasticrec.compression.columns import BLOCK, Column
 from elasticrec.errors import InputError
-from elasticrec.files import written_whole
-from elasticrec.data.interactions import fingerprint
+from elasticrec.files import fingerprint, written_whole
+
+SCALES = 16_384
+"""The scales of all columns that cover a block sum to at most this."""
+POPULARITY_CLASSES = 28
+"""Classes of items by the number of binary digits of their number plus 1."""
+NEUTRAL = 128
+"""The popularity factor that changes nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """What a model's bundles are made of, neighbours aside: V items, N blocks of 8 numbers."""
+    """What a stream says of its items, neighbours aside: V items, D = 8·N numbers, C columns."""
 
-    planes: np.ndarray
-    """(N, 8, V) uint8: an item's byte of plane p of block n: two words, a letter or eight signs."""
-    means: np.ndarray
-    """(G, D) float16: the mean vector of each group, rotated."""
-    person: np.ndarray
-    """(D,) float16: the vector of a person about whom nothing is known, rotated."""
-    scales: np.ndarray
-    """(N, 3) float32 ω, ν, σ: by what each block's words, letters and signs are scaled."""
-    steps: np.ndarray
-    """(36,) float32: a(c, q) of c = 1 … 8 planes of signs and plane q = 0 … c - 1, times σ."""
-    words: np.ndarray
-    """(K, 32, D) int8: the first planes of blocks 0 … K - 1 name two of their list's words."""
-    letters: np.ndarray
-    """(256, 8) int8: what the next plane of every block names one of; (0, 8) where K = 0."""
+    codebooks: tuple[np.ndarray, ...]
+    """Each (32, w) int8: 16 codewords for the low half of a byte, 16 for the high one."""
+    columns: np.ndarray
+    """(C, 3) int64: codebook, first block and scale of each column."""
+    data: np.ndarray
+    """(C, V) uint8: the byte of each item in each column."""
+    n_blocks: int
+    """N."""
+    unit: float
+    """The length of a decoded vector that counts as 1."""
+    recency: float
+    """How much less older items of a history weigh: 1 / (1 + recency · age)."""
+    cosine: bool
+    """Whether decoded vectors are scored by their direction alone."""
+    popularity: np.ndarray
+    """(28,) uint8: factor of an item's score, in 1/128, by the class of its number."""
+    empty: np.ndarray
+    """(D,) int8: the person of whom nothing is known."""
     rotation: np.ndarray
-    """(D, D) float32 orthogonal: a table's vector x becomes x @ rotation."""
-    bounds: np.ndarray
-    """(G + 1,) int64: where each group's items begin, and V."""
-    rows: np.ndarray
-    """(R, N) uint8: the distinct rows of depths that have gains; none keeps nothing."""
-    gains: np.ndarray
-    """(R, V) uint8: the gain of each item under each row, an index into `gain_values`."""
-    gain_values: np.ndarray
-    """(256,) float32, rising."""
+    """(D, D) float32 orthogonal: a table's vector x is coded as x @ rotation."""
 
     @property
     def n_items(self) -> int:
         """V."""
-        return int(self.planes.shape[2])
+        return int(self.data.shape[1])
 
     @property
-    def n_blocks(self) -> int:
-        """N."""
-        return int(self.planes.shape[0])
+    def n_columns(self) -> int:
+        """C."""
+        return len(self.columns)
 
     @property
     def dimensions(self) -> int:
-        """D = 8·N."""
+        """D."""
         return self.n_blocks * BLOCK
 
-    @property
-    def n_lists(self) -> int:
-        """K: lists of words."""
-        return len(self.words)
+    def width(self, column: int) -> int:
+        """How many numbers a column speaks of."""
+        return int(self.codebooks[int(self.columns[column, 0])].shape[1])
 
-    @property
-    def n_groups(self) -> int:
-        """G."""
-        return len(self.bounds) - 1
-
-    def row_of(self, depths: np.ndarray) -> int:
-        """The number of a row of depths (N,); one without gains is refused."""
-        found = np.flatnonzero((self.rows == np.asarray(depths)).all(axis=1))
-        if not len(found):
-            raise InputError(
-                f"depths {np.asarray(depths).tolist()} are no row of the menu that was coded, "
-                f"which has {len(self.rows)}"
-            )
-        return int(found[0])
-
-    def group_of(self, start: int, stop: int) -> int:
-        """The group in which the items start … stop - 1 lie; a range across groups is refused."""
-        group = int(np.searchsorted(self.bounds, start, side="right")) - 1
-        if not 0 <= group < self.n_groups or not start <= stop <= self.bounds[group + 1]:
-            raise InputError(f"items {start} to {stop - 1} do not lie in one group")
-        return group
-
-    def decode(
-        self, start: int, stop: int, depths: np.ndarray, with_gain: bool = True
-    ) -> np.ndarray:
-        """(stop - start, D) float32 vectors of one group's items as a row of depths keeps them.
-
-        What is not kept is that of the group's mean.
+    def decode(self, items: np.ndarray | slice, counts: np.ndarray) -> np.ndarray:
+        """(n, D) int32: the vectors y of some items, each by its first columns.
 
         Args:
-            start, stop: the items, which lie in one group.
-            depths: (N,) planes kept of each block, 0 to 8.
-            with_gain: whether the items' gains apply; if so the row must be one of `rows`.
+            items: item numbers, or a range of them.
+            counts: (n,) columns of each.
         """
-        depths = np.asarray(depths)
-        vectors = np.tile(
-            self.means[self.group_of(start, stop)].astype(np.float32), (stop - start, 1)
-        )
-        if not depths.any():
-            return vectors
-        gain: np.ndarray | float = 1.0
-        if with_gain:
-            gain = self.gain_values[self.gains[self.row_of(depths), start:stop], None]
-        return np.asarray(vectors + self.copies(depths, start, stop) * gain)
+        data, counts = self.data[:, items], np.asarray(counts)
+        out = np.zeros((len(counts), self.dimensions), dtype=np.int32)
+        for c in range(int(counts.max(initial=0))):
+            some = slice(None) if counts.min() > c else np.flatnonzero(counts > c)
+            self.add_column(out, c, data[c], some)
+        return out
 
-    def copies(self, depths: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """(stop - start, D) float32: what a row keeps of some items about their mean, ungained."""
-        total = np.zeros((stop - start, self.dimensions), dtype=np.float32)
-        for n in np.flatnonzero(depths[: self.n_lists]):
-            total += self.reading(int(n))[self.planes[n, 0, start:stop]]
-        by_block = total.reshape(-1, self.n_blocks, BLOCK)
-        table = step_table(self.steps)
-        wide = self.first_signs - len(self.letters) // LETTERS
-        for n in np.flatnonzero(np.asarray(depths) > wide):
-            first, planes = self.first_signs[n], self.planes[n, :, start:stop]
-            if len(self.letters):
-                by_block[:, n] += self.spelling(int(n))[planes[first - 1]]
-            c = int(depths[n]) - first
-            for q in range(c):
-                by_block[:, n] += SIGNS[planes[first + q]] * (table[c - 1, q] * self.scales[n, 2])
-        return total
+    def add_column(
+        self, out: np.ndarray, c: int, data: np.ndarray, some: np.ndarray | slice = slice(None)
+    ) -> None:
+        """Add to vectors (n, D) what bytes (n,) of column c say, at some of the rows."""
+        book, block, scale = self.columns[c].tolist()
+        sums = pair_sums(self.codebooks[book].astype(np.int32)) * np.int32(scale)
+        out[some, block * BLOCK : block * BLOCK + sums.shape[1]] += sums[data[some]]
 
-    @property
-    def first_signs(self) -> np.ndarray:
-        """(N,) the first plane of signs of each block: words and letters come before."""
-        spelt = int(len(self.letters) > 0)
-        return np.asarray((np.arange(self.n_blocks) < self.n_lists) + spelt, dtype=np.int64)
+    def factors(self, lengths: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """(n,) int64 g: what the scores of items with decoded vectors of such lengths count.
 
-    def spelling(self, n: int) -> np.ndarray:
-        """(256, 8) float32: the numbers that a letter of block n stands for."""
-        return np.asarray(self.letters.astype(np.float32) * self.scales[n, 1])
-
-    def reading(self, k: int) -> np.ndarray:
-        """(256, D) float32: the numbers that a byte of words of list k stands for."""
-        return pair_sums(self.words[k]) * self.scales[k, 0]
+        Args:
+            lengths: (n,) float64.
+            items: (n,) their numbers, which say how popular they are.
+        """
+        popularity = self.popularity[popularity_class(items)].astype(np.float64)
+        if not self.cosine:
+            return popularity.astype(np.int64)
+        usable = lengths > 0
+        raw = np.float64(np.float32(self.unit)) * popularity / np.where(usable, lengths, 1)
+        return np.where(usable, np.minimum(255, np.floor(raw + 0.5)), 0).astype(np.int64)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        out = {f"codebook.{n:02}": book for n, book in enumerate(self.codebooks)}
+        for name in ("columns", "data", "popularity", "empty", "rotation"):
+            out[name] = getattr(self, name)
+        numbers = [self.n_blocks, self.unit, self.recency, float(self.cosine)]
+        return {**out, "numbers": np.array(numbers, dtype=np.float64)}
 
     def fingerprint(self) -> str:
         """Hex sha256 of the content."""
@@ -156,40 +121,77 @@ class Codes:
     def load(cls, path: Path | str) -> Codes:
         """The codes that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
-            missing = sorted({field.name for field in fields(cls)} - set(stored.files))
-            if missing:
-                raise InputError(
-                    f"{path} has no {', '.join(missing)}: another version of elasticrec made it; "
-                    "delete it, and `elasticrec estimate` makes it anew"
-                )
-            return cls(**{field.name: stored[field.name] for field in fields(cls)})
+            names = sorted(name for name in stored.files if name.startswith("codebook."))
+            plain = {n: stored[n] for n in ("columns", "data", "popularity", "empty", "rotation")}
+            n_blocks, unit, recency, cosine = stored["numbers"].tolist()
+            books = tuple(stored[name] for name in names)
+        return cls(books, n_blocks=int(n_blocks), unit=unit, recency=recency,
+                   cosine=bool(cosine), **plain)  # fmt: skip
 
 
-def decode_item(codes: Codes, item: int, depths: np.ndarray, with_gain: bool = True) -> list[float]:
-    """The D numbers of one item, read bit by bit as the bundle's page says: the slow twin."""
-    group = codes.group_of(item, item + 1)
-    gain = 1.0
-    if with_gain and any(depths):
-        gain = float(codes.gain_values[codes.gains[codes.row_of(depths), item]])
-    numbers = []
-    for k in range(codes.dimensions):
-        total = 0.0
-        for n, depth in enumerate(int(depth) for depth in depths):
-            worded = depth > 0 and n < codes.n_lists
-            spelled = depth > worded and len(codes.letters) > 0
-            if worded:
-                high, low = divmod(int(codes.planes[n, 0, item]), HALF)
-                both = int(codes.words[n, low, k]) + int(codes.words[n, HALF + high, k])
-                total += float(codes.scales[n, 0]) * both
-            if k // BLOCK != n:
-                continue
-            if spelled:
-                letter = codes.letters[int(codes.planes[n, int(worded), item]), k % BLOCK]
-                total += float(codes.scales[n, 1]) * int(letter)
-            c = depth - worded - spelled
-            for q in range(c):
-                step = float(codes.steps[c * (c - 1) // 2 + q]) * float(codes.scales[n, 2])
-                byte = int(codes.planes[n, worded + spelled + q, item])
-                total += step if byte >> k % BLOCK & 1 else -step
-        numbers.append(float(codes.means[group, k]) + total * gain)
-    return numbers
+def popularity_class(items: np.ndarray) -> np.ndarray:
+    """(n,) the number of binary digits of each item's number plus 1."""
+    return np.asarray(np.frexp(np.asarray(items, dtype=np.float64) + 1)[1])
+
+
+def assemble(
+    columns: list[Column],
+    *,
+    n_blocks: int,
+    rotation: np.ndarray,
+    empty: np.ndarray,
+    popularity: np.ndarray | None = None,
+    cosine: bool = True,
+    recency: float = 0.0,
+    rest_columns: int = 1,
+) -> Codes:
+    """Codes of fitted columns, their scales as whole numbers of one unit.
+
+    Args:
+        columns: in order; those that share their codewords share a codebook.
+        empty: (D,) the person of whom nothing is known, of any length.
+        popularity: (28,) factors by class; None changes nothing.
+        rest_columns: columns of the smallest useful prefix, where vectors are shortest.
+    """
+    if not columns:
+        raise InputError("no columns to code items with, expected at least one")
+    books: list[np.ndarray] = []
+    place: dict[int, int] = {}
+    for column in columns:
+        if id(column.codewords) not in place:
+            place[id(column.codewords)] = len(books)
+            books.append(column.codewords)
+    covered = np.zeros(n_blocks)
+    for column in columns:
+        covered[column.block : column.block + column.codewords.shape[1] // BLOCK] += column.scale
+    factor = (SCALES - len(columns)) / covered.max()  # rounding adds at most a half each
+    table = [(place[id(c.codewords)], c.block, max(1, round(c.scale * factor))) for c in columns]
+    factors = np.full(POPULARITY_CLASSES, 1.0) if popularity is None else popularity
+    codes = Codes(
+        tuple(books),
+        np.array(table, dtype=np.int64),
+        np.stack([c.bytes for c in columns]),
+        n_blocks=n_blocks,
+        unit=1.0,
+        recency=recency,
+        cosine=cosine,
+        popularity=np.clip(np.rint(factors / factors.max() * NEUTRAL), 1, 255).astype(np.uint8),
+        empty=np.rint(empty / max(float(np.abs(empty).max()), 1e-12) * 127).astype(np.int8),
+        rotation=rotation.astype(np.float32),
+    )
+    return _with_unit(codes, rest_columns)
+
+
+def _with_unit(codes: Codes, rest_columns: int) -> Codes:
+    """The same codes with the unit at which the factors of the shortest vectors just fit a byte."""
+    from dataclasses import replace
+
+    some = np.arange(0, codes.n_items, max(1, codes.n_items // 4096))
+    y = codes.decode(some, np.full(len(some), rest_columns)).astype(np.float64)
+    lengths = np.sqrt(np.square(y).sum(axis=1))
+    lengths = lengths[lengths > 0]
+    if not len(lengths):
+        return codes
+    shortest = float(np.quantile(lengths, 0.01)) if codes.cosine else float(lengths.mean())
+    unit = shortest * 250 / NEUTRAL if codes.cosine else shortest
+    return replace(codes, unit=float(np.float32(unit)))

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
-from elasticrec.errors import InputError
 from elasticrec.data.interactions import Pairs
+from elasticrec.errors import InputError
+from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -56,17 +56,23 @@ class LinearConfig:
             )
 
 
-PLAIN = LinearConfig(target_power=0.0)
-"""Weights as the regression has them, which suits votes beside strong codes."""
+def linear_lists(
+    train: Pairs, k: int, config: LinearConfig, *, min_support: int = 1
+) -> Cooccurrence:
+    """The k voters of each item in the order they were chosen, weights never rising.
 
-
-def linear_lists(train: Pairs, k: int, config: LinearConfig) -> Cooccurrence:
-    """The k voters of each item in the order they were chosen, weights never rising."""
+    Args:
+        min_support: users that must have both an item and its voter.
+    """
     from scipy.sparse import diags
 
     M = max(config.candidates, k)
     nearest = count_cooccurrence(
-        train, M, user_power=config.user_power, item_power=_VOTER_POWER
+        train,
+        M,
+        user_power=config.user_power,
+        item_power=_VOTER_POWER,
+        min_support=min_support,
     ).items  # (V, M)
     scale = np.maximum(train.per_user, 1) ** -config.user_power  # (U,) what a person counts
     X = (train.csr().astype(np.float64).T @ diags(np.sqrt(scale))).tocsr()  # (V, U)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elasticrec.errors import InputError
 from elasticrec.data.interactions import Pairs
+from elasticrec.errors import InputError
 from elasticrec.evaluation.significance import TTest, paired_t_test
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from elasticrec.evaluation.toplist import hide, top_items
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from elasticrec.training.table import BlockTable
     from elasticrec.data.interactions import Pairs
     from elasticrec.data.splitting import Split
+    from elasticrec.training.table import BlockTable
 
 ScoreBatch = Callable[[int, int], "Tensor"]
 """Scores (stop - start, V) of the evaluated users start … stop - 1; the ranking overwrites them."""

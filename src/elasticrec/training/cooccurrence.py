@@ -57,6 +57,7 @@ def count_cooccurrence(
     *,
     user_power: float = 0.5,
     item_power: float = 0.5,
+    min_support: int = 1,
 ) -> Cooccurrence:
     """Top-k items by normalised co-occurrence, Σ_u 1/√(|u||i||j|) over shared users.
 
@@ -70,6 +71,7 @@ def count_cooccurrence(
         chunk: items counted at once.
         user_power: p of 1/|u|^p, here a half.
         item_power: q of 1/(|i||j|)^q, here a half.
+        min_support: users that must share two items for one to be listed with the other.
     """
     from scipy.sparse import diags
 
@@ -78,6 +80,7 @@ def count_cooccurrence(
     items = 1 / np.maximum(train.per_item, 1) ** item_power
     left = (diags(items) @ R.T).tocsr()  # (V, U)
     right = (diags(users) @ R @ diags(items)).tocsr()  # (U, V)
+    ones = R.T.tocsr()
     lists = np.full((train.n_items, k), -1, dtype=np.int32)
     weights = np.zeros((train.n_items, k), dtype=np.float32)
 
@@ -85,6 +88,8 @@ def count_cooccurrence(
         """Write the lists of a chunk of items; both libraries let other threads run meanwhile."""
         product = left[start : start + chunk] @ right
         values = product.data.astype(np.float32)
+        if min_support > 1:  # the same product of ones counts users, entry by entry
+            values[(ones[start : start + chunk] @ R).data < min_support - 0.5] = 0
         rows, at = _strongest(product.indptr, product.indices, values, k, start)
         column = np.arange(len(rows)) - np.searchsorted(rows, rows)  # rank within its row
         lists[start + rows, column] = product.indices[at]

@@ -1,0 +1,179 @@
+"""Measuring a composition: the quality of exactly what a device ranks with.
+
+Persons are sums of the vectors that the composition decodes, as on the device, and items are scored
+by the same whole numbers. Only the rounding of a device's tables to 16 bits is left out, which the
+order of a list hardly ever shows; a test holds both lists against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from elasticrec.errors import InputError
+from elasticrec.evaluation.questions import Part, questions
+from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, pick_device, users_at_once
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+    from torch import Tensor
+
+    from elasticrec.compression.codes import Codes
+    from elasticrec.compression.neighbours import Neighbours
+    from elasticrec.data.split import Split
+    from elasticrec.space.composition import Composition
+
+Person = Literal["history", "vector"]
+_LARGEST = 32_767
+"""A person's numbers are rounded to whole ones up to this."""
+
+
+def measure(
+    codes: Codes,
+    neighbours: Neighbours | None,
+    weights: np.ndarray,
+    composition: Composition,
+    split: Split,
+    *,
+    part: Part = "validation",
+    users: np.ndarray | None = None,
+    person: Person = "history",
+    vectors: np.ndarray | None = None,
+    metrics: Iterable[str] = ("recall@50",),
+    device: str = "auto",
+    keep_per_user: bool = True,
+) -> Evaluation:
+    """How well a composition ranks the relevant items of a part, by exact ranking.
+
+    Args:
+        weights: (C + 1, 2) vote weights, for persons known by history and by vector.
+        part: whose pairs are relevant; histories are train alone, on every part.
+        users: numbers of the users to evaluate; by default everyone.
+        vectors: (U, D) server vectors, rotated as the codes are, for `person="vector"`.
+        keep_per_user: also return each user's values.
+    """
+    asked = questions(split, part, users)
+    scorer = Scorer(codes, composition, device=device)
+    persons = scorer.persons(split, asked.users, person, vectors)
+    votes = Votes(neighbours, weights, composition, person) if neighbours is not None else None
+    history = split.train.rows(asked.users)
+    lists = None if votes is None else votes.of(history.csr(), history.per_user)
+    size = users_at_once(codes.n_items, scorer.device)
+
+    def score(start: int, stop: int) -> Tensor:
+        scores = scorer.scores(persons[start:stop])
+        if lists is not None:
+            add_votes(scores, lists[start:stop])
+        return scorer.hide_unlisted(scores)
+
+    return evaluate_scores(
+        score,
+        asked,
+        metrics=metrics,
+        batch_size=size,
+        device=scorer.device,
+        keep_per_user=keep_per_user,
+    )
+
+
+class Scorer:
+    """The items of a composition as one matrix, and persons as a device makes them of it."""
+
+    def __init__(self, codes: Codes, composition: Composition, *, device: str = "auto") -> None:
+        import torch
+
+        if composition.n_items != codes.n_items:
+            raise InputError(
+                f"a composition of {composition.n_items:,} items, codes of {codes.n_items:,}"
+            )
+        self.codes, self.composition, self.device = codes, composition, pick_device(device)
+        y = codes.decode(slice(None), composition.columns)
+        self.lengths = np.sqrt(np.square(y, dtype=np.float64).sum(axis=1))
+        self.y = y
+        factors = codes.factors(self.lengths, np.arange(len(y)))
+        self.scale = codes.unit * 128.0
+        scored = y * (factors / self.scale)[:, None]
+        self.items = torch.from_numpy(scored.astype(np.float32)).to(self.device)
+        self.unlisted = torch.from_numpy(~composition.listable).to(self.device)
+
+    def persons(
+        self, split: Split, users: np.ndarray, person: Person, vectors: np.ndarray | None
+    ) -> Tensor:
+        """(n, D) unit vectors of some users, rounded to whole numbers as on a device."""
+        import torch
+
+        if person == "vector":
+            if vectors is None:
+                raise InputError("persons by vector need their vectors; this model has none")
+            p = vectors[users].astype(np.float16).astype(np.float64)
+        else:
+            p = self.folded(split, users)
+        most = np.abs(p).max(axis=1, keepdims=True)
+        q = np.where(most > 0, np.floor(p / np.where(most > 0, most, 1) * _LARGEST + 0.5), 0)
+        q /= np.maximum(np.linalg.norm(q, axis=1, keepdims=True), 1)
+        return torch.from_numpy(q.astype(np.float32)).to(self.device)
+
+    def folded(self, split: Split, users: np.ndarray) -> np.ndarray:
+        """(n, D) sums of the unit vectors of what users have in train, by recency.
+
+        A history without any code is the person of whom nothing is known.
+        """
+        from scipy.sparse import csr_matrix
+
+        rows = split.train.rows(users)
+        usable = self.lengths > 0
+        units = self.y / np.where(usable, self.lengths, 1)[:, None]
+        data = np.ones(len(rows))
+        if self.codes.recency:
+            data /= 1.0 + self.codes.recency * split.ages(users)
+        taken = csr_matrix((data, rows.items, rows.indptr), shape=(len(users), len(units)))
+        sums = np.asarray(taken @ units)
+        coded = np.asarray(taken @ (self.composition.columns > 0).astype(np.float64))
+        sums[coded == 0] = self.codes.empty
+        return sums
+
+    def scores(self, persons: Tensor) -> Tensor:
+        """(n, V) scores without votes: cosines, times how popular items are."""
+        return persons @ self.items.T
+
+    def hide_unlisted(self, scores: Tensor) -> Tensor:
+        """The same scores, -inf for items that have neither a column nor a slot."""
+        return scores.masked_fill_(self.unlisted, -np.inf)
+
+
+class Votes:
+    """The lists of a composition as one sparse matrix of weighted votes."""
+
+    def __init__(
+        self, neighbours: Neighbours, weights: np.ndarray, composition: Composition, person: Person
+    ) -> None:
+        from scipy.sparse import csr_matrix
+
+        chosen = neighbours.votes.copy()
+        chosen[np.arange(neighbours.slots) >= composition.slots[:, None]] = 0
+        target, slot = np.nonzero(chosen)
+        worth = neighbours.values[chosen[target, slot]].astype(np.float64)
+        worth *= weights[composition.columns[target], int(person == "vector")]
+        voter = neighbours.numbers[target, slot].astype(np.int64)
+        V = neighbours.n_items
+        self.lists = csr_matrix((worth.astype(np.float32), (voter, target)), shape=(V, V))
+
+    def of(self, histories: csr_matrix, counts: np.ndarray) -> csr_matrix:
+        """(n, V) what histories vote: sums over their items, divided by √ of how many."""
+        from scipy.sparse import diags
+
+        scale = 1 / np.sqrt(np.maximum(counts, 1)).astype(np.float32)
+        return (diags(scale) @ (histories @ self.lists)).tocsr()
+
+
+def add_votes(scores: Tensor, votes: csr_matrix) -> None:
+    """Add sparse votes (n, V) to scores in place."""
+    import torch
+
+    rows = np.repeat(np.arange(votes.shape[0]), np.diff(votes.indptr))
+    at = torch.from_numpy(rows * votes.shape[1] + votes.indices.astype(np.int64))
+    values = torch.from_numpy(votes.data.astype(np.float32))
+    flat = scores.view(-1)
+    flat.index_add_(0, at.to(scores.device), values.to(scores.device))
