@@ -1,211 +1,264 @@
-"""Model: a trained table with its split, which recommends in original ids."""
+"""Model: a folder with `model.json` and its parts. There is no other loaded model."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import fcntl
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from elasticrec.blocks.folder import ModelFolder
-from elasticrec.training.scoring import effective, fold_users
 from elasticrec.errors import InputError
-from elasticrec.data.interactions import Pairs
-from elasticrec.evaluation.toplist import top_items, top_list
-from elasticrec.space.groups import Groups
+from elasticrec.files import sha256_of, written_whole
 
 if TYPE_CHECKING:
-    from elasticrec.training.cooccurrence import Cooccurrence
-    from elasticrec.training.table import BlockTable
-    from elasticrec.data.ids import Ids
+    from elasticrec.compression.codes import Codes
+    from elasticrec.compression.neighbours import Neighbours
     from elasticrec.data.split import Split
+    from elasticrec.ordering.order import Order
+    from elasticrec.training.table import BlockTable
 
-log = logging.getLogger(__name__)
+FORMAT = "elasticrec model 2"
+"""What the first field of `model.json` says."""
+FILES = {
+    "split": "split.npz",
+    "table": "table.safetensors",
+    "codes": "codes.npz",
+    "neighbours": "neighbours.npz",
+    "weights": "weights.npz",
+    "order": "order.npz",
+    "stream": "stream.elastic",
+    "catalogue": "catalogue.json",
+    "curve": "curve.json",
+    "samples": "samples.npz",
+    "estimator": "estimator.safetensors",
+}
+"""Parts and their files."""
+IDENTITY = ("codes", "neighbours")
+"""Parts whose hashes make the model id: a stream and a person's vector fit by it."""
 
-Id = int | str
+
+class Part(Protocol):
+    """A part of a model that is written as one file."""
+
+    def save(self, path: Path | str) -> None:
+        """Write one file, whole or not at all."""
 
 
-@dataclass(frozen=True)
-class Recommendation:
-    """One item of a list."""
-
-    id: Id
-    """The item's original id."""
-    score: float
-    """What the list is sorted by, highest first; comparable within one list only."""
-    title: str | None = None
-    """The item's title, where known."""
-
-
-@dataclass(frozen=True)
 class Model:
-    """What training leaves behind and a model folder holds."""
+    """A model on disk; parts are loaded when first asked for, and checked against their hashes."""
 
-    split: Split
-    """What it was trained on, with the original ids."""
-    table: BlockTable
-    """Its users and item blocks."""
-    cooccurrence: Cooccurrence | None = None
-    """Each item's co-occurring items, where training used them."""
-    groups: Groups | None = None
-    """The groups by which the items are numbered."""
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """Facts kept beside it: settings, seconds, the date of the training."""
-
-    def __str__(self) -> str:
-        split, table = self.split, self.table
-        return (
-            f"{split.name}: {split.n_users:,} users, {split.n_items:,} items; "
-            f"{table.base}, {table.n_blocks} blocks of {table.block_size}"
-        )
+    def __init__(self, root: Path, content: dict[str, Any]) -> None:
+        self.root, self._content = root, content
 
     @classmethod
-    def load(cls, folder: Path | str) -> Model:
+    def create(cls, root: Path | str) -> Model:
+        """The model of a new or empty folder, or of one that is being made."""
+        root = Path(root)
+        if (root / "model.json").exists():
+            return cls.open(root)
+        if root.exists() and not root.is_dir():
+            raise InputError(f"{root}: is a file, expected a folder for the model")
+        if root.exists() and any(not e.name.startswith(".") for e in root.iterdir()):
+            raise InputError(f"{root}: holds other files, expected a new or empty folder")
+        root.mkdir(parents=True, exist_ok=True)
+        model = cls(root, {"format": FORMAT, "parts": {}, "about": {}})
+        model._write()
+        return model
+
+    @classmethod
+    def open(cls, root: Path | str) -> Model:
         """The model in a folder."""
-        opened = ModelFolder.open(folder)
-        groups = None
-        if opened.has("groups"):
-            opened.check("groups")
-            groups = Groups.load(opened.path("groups"))
-        parts = opened.split(), opened.table(), opened.cooccurrence()
-        return cls(*parts, groups, opened.about)
-
-    def save(self, folder: ModelFolder | Path | str) -> None:
-        """Write all parts into a model folder, a new one where only its path is given."""
-        opened = folder if isinstance(folder, ModelFolder) else ModelFolder.create(folder)
-        opened.save_model(self.split, self.table, self.cooccurrence)
-        if self.groups is not None:
-            self.groups.save(opened.path("groups"))
-            opened.record("groups", self.groups.fingerprint(), ("split", "table"))
-        opened.describe(**self.about)
-
-    def recommend(
-        self,
-        user: Id | None = None,
-        *,
-        items: Iterable[Id] | None = None,
-        k: int = 20,
-        exclude: Iterable[Id] = (),
-    ) -> list[Recommendation]:
-        """The k best items for a user of the data, or for anyone who took some items.
-
-        What the user is known to have taken (in any part of the split), what stands in `items`
-        and what stands in `exclude` is not listed. All ids are original ones; unknown items are
-        skipped, and a warning is logged.
-        """
-        _check_length(k)
-        if (user is None) == (items is None):
-            raise InputError("expected a user or a list of items, and not both")
-        if items is not None:
-            taken = self._items_numbered(items, "history")
-            if not len(taken):
-                expected = _examples(self.split.item_ids)
-                raise InputError(f"none of the items given is known; {expected}")
-            history = Pairs(np.array([0, len(taken)]), taken, self.split.n_items)
-            vectors = self.table.fold_in(history)
-        else:
-            number = self._users_numbered([user])
-            taken, vectors = self._taken(number).items, self._user_vectors(number)
-        hidden = np.concatenate([taken, self._items_numbered(exclude, "excluded")])
-        scores = self._scores(vectors)[0]
-        chosen = top_list(scores, k, hidden)
-        return self._listed(chosen, scores[chosen])
-
-    def recommend_users(
-        self, users: Iterable[Id] | None = None, *, k: int = 20, batch_size: int = 256
-    ) -> Iterator[tuple[Id, list[Recommendation]]]:
-        """Each user's id and her k best items, as `recommend` gives them; by default everyone's."""
-        import torch
-
-        _check_length(k)
-        ids = self.split.user_ids
-        numbers = np.arange(len(ids)) if users is None else self._users_numbered(users)
-        for start in range(0, len(numbers), batch_size):
-            some = numbers[start : start + batch_size]
-            scores = torch.from_numpy(self._scores(self._user_vectors(some)))
-            best = top_items(scores, k, self._taken(some))
-            for number, chosen, values in zip(some, best.items, best.scores, strict=True):
-                kept = chosen >= 0
-                yield (
-                    ids.of_number(number),
-                    self._listed(chosen[kept].numpy(), values[kept].numpy()),
-                )
-
-    def similar(self, item: Id, k: int = 20) -> list[Recommendation]:
-        """The k items whose vectors point most nearly the same way; scores are cosines."""
-        _check_length(k)
-        number = self.split.item_ids.numbers([item])
-        if number[0] < 0:
-            raise InputError(f"unknown item {item!r}; {_examples(self.split.item_ids)}")
-        E = self._item_vectors()
-        E = E / np.maximum(np.linalg.norm(E, axis=1, keepdims=True), 1e-12)
-        cosines = E @ E[number[0]]
-        chosen = top_list(cosines, k, number)
-        return self._listed(chosen, cosines[chosen])
-
-    def _item_vectors(self) -> np.ndarray:
-        """(V, k) item vectors as they meet users."""
-        return effective(replace(self.table, users=None))[1]
-
-    def _user_vectors(self, numbers: np.ndarray) -> np.ndarray:
-        """(n, D) vectors of users of the data; without a user table, folded in from train."""
-        if self.table.users is None:
-            return self.table.fold_in(self.split.train.rows(numbers))
-        return self.table.users[numbers]
-
-    def _scores(self, vectors: np.ndarray) -> np.ndarray:
-        """(n, V) scores of all items for persons (n, D)."""
-        folded = fold_users(vectors, self.table.block_size, self.table.score)
-        return folded @ self._item_vectors().T
-
-    def _taken(self, numbers: np.ndarray) -> Pairs:
-        """Everything that some users are known to have taken."""
-        split = self.split
-        some = split.train.rows(numbers).union(split.validation.rows(numbers))
-        return some.union(split.test.rows(numbers))
-
-    def _users_numbered(self, users: Iterable[Id | None]) -> np.ndarray:
-        """The numbers of original user ids; an unknown one is refused."""
-        listed, ids = list(users), self.split.user_ids
-        numbers = ids.numbers(listed)
-        if np.any(numbers < 0):
-            first = listed[int(np.argmax(numbers < 0))]
-            raise InputError(f"unknown user {first!r}; {_examples(ids)}, or a list of items")
-        return numbers
-
-    def _items_numbered(self, items: Iterable[Id], role: str) -> np.ndarray:
-        """The distinct numbers of original item ids, ascending; unknown ones are skipped."""
-        listed = list(items)
-        numbers = self.split.item_ids.numbers(listed)
-        unknown = numbers < 0
-        if unknown.any():
-            first = listed[int(np.argmax(unknown))]
-            log.warning(
-                "skipped %d of %d %s items as unknown, the first is %r",
-                unknown.sum(), len(listed), role, first,
-            )  # fmt: skip
-        return np.unique(numbers[~unknown])
-
-    def _listed(self, items: np.ndarray, scores: np.ndarray) -> list[Recommendation]:
-        """Recommendations of item numbers and their scores, with ids and titles."""
-        ids, titles = self.split.item_ids, self.split.titles
-        return [
-            Recommendation(
-                ids.of_number(item), score, None if titles is None else titles[item] or None
+        path = Path(root) / "model.json"
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(
+                f"{root}: is no model, expected a folder that `elasticrec fit` made"
+            ) from None
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise InputError(f"{path}: cannot be read ({error}), expected JSON") from None
+        found = content.get("format") if isinstance(content, dict) else None
+        if found != FORMAT:
+            raise InputError(
+                f"{path}: format {found!r}, expected {FORMAT!r}; another version of elasticrec "
+                "made this model: make it anew with `elasticrec fit`"
             )
-            for item, score in zip(items.tolist(), scores.tolist(), strict=True)
-        ]
+        return cls(Path(root), content)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder's lock; a second writer is refused."""
+        with (self.root / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(
+                    f"{self.root}: another elasticrec is writing this model; wait for it to end"
+                ) from None
+            yield
+
+    @property
+    def id(self) -> str:
+        """Hex sha256 over the hashes of codes and neighbours."""
+        named = [f"{name}:{self.hash_of(name)}" for name in IDENTITY]
+        return hashlib.sha256("|".join(named).encode()).hexdigest()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Facts kept beside the parts: settings, seconds, choices, the date of the training."""
+        return dict(self._content["about"])
+
+    def describe(self, **about: Any) -> None:
+        """Keep some facts about the model in `model.json`."""
+        self._content["about"] = {**self._content["about"], **about}
+        self._write()
+
+    def path(self, part: str) -> Path:
+        """The file of a part."""
+        return self.root / FILES[part]
+
+    def has(self, part: str) -> bool:
+        """Whether a part was recorded."""
+        return part in self._content["parts"]
+
+    def hash_of(self, part: str) -> str:
+        """The recorded sha256 of a part's file."""
+        if not self.has(part):
+            raise InputError(
+                f"{self.root}: has no {part} yet ({FILES[part]}); `elasticrec fit` makes it"
+            )
+        return str(self._content["parts"][part]["sha256"])
+
+    def fresh(self, part: str, config: dict[str, Any]) -> bool:
+        """Whether a part is there, with these settings, made from what the folder holds now."""
+        if not self.has(part) or not self.path(part).exists():
+            return False
+        entry = self._content["parts"][part]
+        sources = entry["made_from"]
+        same = all(self.has(name) and self.hash_of(name) == sources[name] for name in sources)
+        return same and bool(entry["config"] == _plain(config))
+
+    def save_part(
+        self,
+        part: str,
+        value: Part | Callable[[Path], None],
+        *,
+        made_from: tuple[str, ...] = (),
+        config: dict[str, Any] | None = None,
+    ) -> None:
+        """Write a part and record its hash, its settings and what it was made from.
+
+        Args:
+            value: has `save(path)`, or is such a function.
+        """
+        sources = {name: self.hash_of(name) for name in made_from}
+        save = value if callable(value) else value.save
+        save(self.path(part))
+        self._content["parts"][part] = {
+            "file": FILES[part],
+            "sha256": sha256_of(self.path(part)),
+            "made_from": sources,
+            "config": _plain(config or {}),
+        }
+        self._write()
+        self.__dict__.pop(part, None)  # a loaded part of before
+
+    def check(self, part: str) -> Path:
+        """The path of a part, after its file was found to be the recorded one."""
+        path, wanted = self.path(part), self.hash_of(part)
+        if not path.exists():
+            raise InputError(f"{path}: is missing, model.json says that the model has it")
+        if sha256_of(path) != wanted:
+            raise InputError(f"{path}: is damaged or was swapped, its hash is not model.json's")
+        for name, made_from in self._content["parts"][part]["made_from"].items():
+            if self.has(name) and self.hash_of(name) != made_from:
+                raise InputError(
+                    f"{path}: was made from another {name} than the one in {self.root}; "
+                    "`elasticrec fit` makes it anew"
+                )
+        return path
+
+    @cached_property
+    def split(self) -> Split:
+        """Who took what; items are numbered by falling popularity in train."""
+        from elasticrec.data.split import Split
+
+        return Split.load(self.check("split"))
+
+    @cached_property
+    def table(self) -> BlockTable:
+        """The trained vectors."""
+        from elasticrec.training.table import BlockTable
+
+        return BlockTable.load(self.check("table"))
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The items as byte columns."""
+        from elasticrec.compression.codes import Codes
+
+        return Codes.load(self.check("codes"))
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The neighbour lists."""
+        from elasticrec.compression.neighbours import Neighbours
+
+        return Neighbours.load(self.check("neighbours"))
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """(C + 1, 2) vote weights of items with 0 … C columns, by kind of person."""
+        with np.load(self.check("weights"), allow_pickle=False) as stored:
+            return np.asarray(stored["weights"])
+
+    @cached_property
+    def order(self) -> Order:
+        """The order of the stream."""
+        from elasticrec.ordering.order import Order
+
+        return Order.load(self.check("order"))
+
+    @cached_property
+    def curve(self) -> dict[str, Any]:
+        """Measured quality by size, and on whom it was measured."""
+        found: dict[str, Any] = json.loads(self.check("curve").read_text(encoding="utf-8"))
+        return found
+
+    @property
+    def stream_path(self) -> Path:
+        """The stream; a missing one is refused."""
+        if not self.has("stream") or not self.path("stream").exists():
+            self.hash_of("stream")
+            raise InputError(f"{self.path('stream')}: is missing, `elasticrec fit` makes it anew")
+        return self.path("stream")
+
+    @property
+    def catalogue_path(self) -> Path:
+        """The catalogue: ids and titles by item number."""
+        return self.path("catalogue")
+
+    def server_vectors(self) -> np.ndarray | None:
+        """(U, D) the users' vectors, rotated as the codes are; None for `history`."""
+        users = self.table.users
+        return None if users is None else users @ self.codes.rotation
+
+    def _write(self) -> None:
+        content = {**self._content}
+        if all(self.has(name) for name in IDENTITY):
+            content["id"] = self.id
+        text = json.dumps(content, indent=1, sort_keys=True) + "\n"
+        with written_whole(self.root / "model.json") as file:
+            file.write(text.encode())
 
 
-def _check_length(k: int) -> None:
-    if k < 1:
-        raise InputError(f"k is {k}, expected 1 or more")
-
-
-def _examples(ids: Ids) -> str:
-    """What was expected instead of an unknown id: some known ones."""
-    some = ", ".join(repr(value) for value in ids.values[:3].tolist())
-    return f"expected one of {len(ids):,} known ids such as {some}"
+def _plain(config: dict[str, Any]) -> dict[str, Any]:
+    """Settings as they come back from JSON."""
+    found: dict[str, Any] = json.loads(json.dumps(config))
+    return found

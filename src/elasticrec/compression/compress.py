@@ -1,4 +1,4 @@
-"""From a trained table to codes: rotation, residual codebooks, stages of the sub-vector codebook."""
+"""From a trained table to codes: a rotation, then columns of two kinds of codebook."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from elasticrec.compression.codes import Codes
     from elasticrec.compression.neighbours import Neighbours
+    from elasticrec.data.interactions import Pairs
     from elasticrec.data.split import Split
     from elasticrec.space.composition import Composition
 
@@ -56,10 +57,15 @@ def measure(
     """
     asked = questions(split, part, users)
     scorer = Scorer(codes, composition, device=device)
-    persons = scorer.persons(split, asked.users, person, vectors)
-    votes = Votes(neighbours, weights, composition, person) if neighbours is not None else None
     history = split.train.rows(asked.users)
-    lists = None if votes is None else votes.of(history.csr(), history.per_user)
+    if person == "history":
+        persons = scorer.persons(history, split.ages(asked.users) if codes.recency else None)
+    elif vectors is None:
+        raise InputError("persons by vector need their vectors; this model has none")
+    else:
+        persons = scorer.rounded(vectors[asked.users].astype(np.float16).astype(np.float64))
+    votes = None if neighbours is None else Votes(neighbours, weights, composition, person)
+    lists = None if votes is None else votes.of(history)
     size = users_at_once(codes.n_items, scorer.device)
 
     def score(start: int, stop: int) -> Tensor:
@@ -98,41 +104,36 @@ class Scorer:
         self.items = torch.from_numpy(scored.astype(np.float32)).to(self.device)
         self.unlisted = torch.from_numpy(~composition.listable).to(self.device)
 
-    def persons(
-        self, split: Split, users: np.ndarray, person: Person, vectors: np.ndarray | None
-    ) -> Tensor:
-        """(n, D) unit vectors of some users, rounded to whole numbers as on a device."""
+    def persons(self, histories: Pairs, ages: np.ndarray | None = None) -> Tensor:
+        """(n, D) persons known by history: sums of the unit vectors of their items.
+
+        A history without any code is the person of whom nothing is known.
+
+        Args:
+            ages: (pairs,) how many items came after each; None where nobody knows.
+        """
+        from scipy.sparse import csr_matrix
+
+        usable = self.lengths > 0
+        units = self.y / np.where(usable, self.lengths, 1)[:, None]
+        data = np.ones(len(histories))
+        if self.codes.recency and ages is not None:
+            data /= 1.0 + self.codes.recency * ages
+        shape = (histories.n_users, len(units))
+        taken = csr_matrix((data, histories.items, histories.indptr), shape=shape)
+        sums = np.asarray(taken @ units)
+        coded = np.asarray(taken @ (self.composition.columns > 0).astype(np.float64))
+        sums[coded == 0] = self.codes.empty
+        return self.rounded(sums)
+
+    def rounded(self, p: np.ndarray) -> Tensor:
+        """(n, D) unit vectors of persons, rounded to whole numbers as on a device."""
         import torch
 
-        if person == "vector":
-            if vectors is None:
-                raise InputError("persons by vector need their vectors; this model has none")
-            p = vectors[users].astype(np.float16).astype(np.float64)
-        else:
-            p = self.folded(split, users)
         most = np.abs(p).max(axis=1, keepdims=True)
         q = np.where(most > 0, np.floor(p / np.where(most > 0, most, 1) * _LARGEST + 0.5), 0)
         q /= np.maximum(np.linalg.norm(q, axis=1, keepdims=True), 1)
         return torch.from_numpy(q.astype(np.float32)).to(self.device)
-
-    def folded(self, split: Split, users: np.ndarray) -> np.ndarray:
-        """(n, D) sums of the unit vectors of what users have in train, by recency.
-
-        A history without any code is the person of whom nothing is known.
-        """
-        from scipy.sparse import csr_matrix
-
-        rows = split.train.rows(users)
-        usable = self.lengths > 0
-        units = self.y / np.where(usable, self.lengths, 1)[:, None]
-        data = np.ones(len(rows))
-        if self.codes.recency:
-            data /= 1.0 + self.codes.recency * split.ages(users)
-        taken = csr_matrix((data, rows.items, rows.indptr), shape=(len(users), len(units)))
-        sums = np.asarray(taken @ units)
-        coded = np.asarray(taken @ (self.composition.columns > 0).astype(np.float64))
-        sums[coded == 0] = self.codes.empty
-        return sums
 
     def scores(self, persons: Tensor) -> Tensor:
         """(n, V) scores without votes: cosines, times how popular items are."""
@@ -160,12 +161,12 @@ class Votes:
         V = neighbours.n_items
         self.lists = csr_matrix((worth.astype(np.float32), (voter, target)), shape=(V, V))
 
-    def of(self, histories: csr_matrix, counts: np.ndarray) -> csr_matrix:
+    def of(self, histories: Pairs) -> csr_matrix:
         """(n, V) what histories vote: sums over their items, divided by √ of how many."""
         from scipy.sparse import diags
 
-        scale = 1 / np.sqrt(np.maximum(counts, 1)).astype(np.float32)
-        return (diags(scale) @ (histories @ self.lists)).tocsr()
+        scale = 1 / np.sqrt(np.maximum(histories.per_user, 1)).astype(np.float32)
+        return (diags(scale) @ (histories.csr() @ self.lists)).tocsr()
 
 
 def add_votes(scores: Tensor, votes: csr_matrix) -> None:
