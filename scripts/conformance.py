@@ -1,4 +1,4 @@
-"""Writes device/conformance: golden bundles and the answers every runtime must give.
+"""Writes device/conformance: golden streams and the answers every runtime must give.
 
 `--check` fails where the committed files are not what this makes.
 """
@@ -13,53 +13,62 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from elasticrec.bundle.patch import make_patch
+from elasticrec.stream.index import index_of
+from elasticrec.stream.signing import public_bytes
 from scripts.kept_files import keep_files
-from tests.bundle.golden import CASES, bundle
-from tests.bundle.questions import answers, vectors
+from tests.stream.golden import KEY, WORLDS, catalogue, stream, withdrawn
+from tests.stream.questions import answers, cuts, vectors
 
 FOLDER = Path(__file__).resolve().parent.parent / "device" / "conformance"
 
 
 def golden_files() -> dict[str, bytes]:
     """Name → content of every file of the folder."""
-    people = vectors()
-    files, described = dict(people), []
-    for case in CASES:
-        content, catalogue = bundle(case)
-        name = f"{case.name}.elastic"
-        files[name] = content
+    files = vectors()
+    streams, questions = [], []
+    for world in WORLDS:
+        data = stream(world)
+        beside = {"catalogue.json": catalogue(world), "withdrawn": withdrawn(world)}
+        named = {f"{world.name}.{end}": part for end, part in beside.items() if part is not None}
+        files |= {f"{world.name}.elastic": data} | named
+        index = index_of(data, len(data))
         entry = {
-            "file": name,
-            "teaches": case.teaches,
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "ids": case.ids,
-            "catalogue": f"{case.name}.catalogue.json" if case.titles else None,
+            "file": f"{world.name}.elastic",
+            "teaches": world.teaches,
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "signed": world.signed,
+            "ids": world.ids,
+            "items": world.n_items,
+            "blocks": world.n_blocks,
+            "sequence": index.head.sequence,
+            "least": index.head.least,
+            "ends": index.ends,
+            "cuts": cuts(data),
         }
-        if case.titles:
-            files[f"{case.name}.catalogue.json"] = catalogue
-        described.append(entry | {"questions": answers(case, content, people)})
-    files["mixed.patch"] = make_patch(files["mixed-before.elastic"], files["mixed.elastic"])
-    upgrade = {"old": "mixed-before.elastic", "patch": "mixed.patch", "new": "mixed.elastic"}
+        for end in beside:
+            name = f"{world.name}.{end}"
+            entry[end.split(".", maxsplit=1)[0]] = name if name in files else None
+        streams.append(entry)
+        questions += answers(world, data, files)
     expected = {
-        "format": "elasticrec conformance 1",
-        "bundles": described,
-        "upgrades": [upgrade],
+        "format": "elasticrec conformance 2",
+        "public_key": public_bytes(KEY).hex(),
         "foreign_vector": "foreign.vector",
+        "streams": streams,
+        "questions": questions,
     }
-    files["expected.json"] = readable(expected).encode()
-    return files
+    return files | {"expected.json": readable(expected).encode()}
 
 
 def readable(expected: dict[str, Any]) -> str:
-    """JSON with one question per line."""
-    bundles = []
-    for entry in expected["bundles"]:
-        facts = {key: value for key, value in entry.items() if key != "questions"}
-        lines = ",\n   ".join(dumped(question) for question in entry["questions"])
-        bundles.append(f'{dumped(facts)[:-1]},"questions":[\n   {lines}]}}')
-    rest = {key: value for key, value in expected.items() if key != "bundles"}
-    return f'{dumped(rest)[:-1]},\n "bundles":[\n  ' + ",\n  ".join(bundles) + "]}\n"
+    """JSON with one stream or question per line."""
+    fields = []
+    for name, value in expected.items():
+        shown = dumped(value)
+        if isinstance(value, list):
+            shown = "[\n  " + ",\n  ".join(map(dumped, value)) + "]"
+        fields.append(f"{dumped(name)}: {shown}")
+    return "{" + ",\n ".join(fields) + "}\n"
 
 
 def dumped(value: Any) -> str:

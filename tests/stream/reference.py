@@ -1,210 +1,178 @@
-"""A slow reader of bundles, straight from docs/bundle-format.md: one loop per sentence.
+"""A slow reader that ranks, written from docs/stream-format.md alone: sections 6 to 10.
 
-It gives the answers in device/conformance and is the judge of damaged files. It shares no code with
-the writer or with the runtimes, holds everything in lists, and takes seconds where they take
-milliseconds. Numbers in comments are sections of the page.
+Scores are whole numbers; person vectors are Python floats, which are the page's f64.
 """
 
-import hashlib
 import math
 import struct
 import zlib
 
-import numpy as np
-
-from tests.bundle.reference_file import ReferenceFile, finite, need, numbers
-
-f32, f64 = np.float32, np.float64
+from tests.stream.reference_file import StreamFile, need, numbers, verified
 
 
-class Reference(ReferenceFile):
-    """An open bundle that ranks."""
+class Reference:
+    """One stream, or a prefix of it, and an optional withdrawn list; ids are text."""
+
+    def __init__(self, data, *, key=None, sequence=0, withdrawn=None):
+        self.file = StreamFile(data, key, sequence)
+        self.withdrawn = set() if withdrawn is None else self.read_withdrawn(withdrawn)
 
     # 6
-    def vector(self, item):
-        """x, D numbers of f64."""
-        g = max(g for g in range(self.G) if self.starts[g] <= item)
-        i = item - self.starts[g]
-        x = [f64(m) for m in self.means[g]]
-        if any(self.depths[g]):
-            gain = f64(self.gains[self.gain_bytes[g][i]])
-            for k in range(self.D):
-                t = f64(0)
-                for block, _, q, column in self.columns[g]:
-                    if q == "words":
-                        v = column[i]
-                        both = self.word(block, v % 16)[k] + self.word(block, 16 + v // 16)[k]
-                        t = t + f64(self.scales[3 * block]) * f64(both)
-                for block, c, q, column in self.columns[g]:
-                    if q == "letters" and block == k // 8:
-                        letter = f64(self.letters[8 * column[i] + k % 8])
-                        t = t + f64(self.scales[3 * block + 1]) * letter
-                    elif q != "words" and block == k // 8:
-                        step = f64(self.steps[c, q]) * f64(self.scales[3 * block + 2])
-                        t = t + step * sign(column[i], k % 8)
-                x[k] = x[k] + t * gain
-        return x
+    def number_of(self, one):
+        """The number of an id, or None."""
+        if self.file.id_kind:
+            return self.file.number_of.get(one)
+        known = one.isdecimal() and str(int(one)) == one and int(one) < self.file.V
+        return int(one) if known else None
 
-    # 10
-    def person_vector(self, h):
-        if not h:
-            return [f32(m) for m in self.nobody]
-        s = [f64(0)] * self.D
-        for item in h:
-            s = [a + b for a, b in zip(s, unit(self.vector(item)), strict=True)]
-        s = unit(s)
-        if self.map is not None:
-            u = []
-            for k in range(self.D):
-                total = f64(0)
-                for j in range(self.D):
-                    total = total + s[j] * f64(self.map[j * self.D + k])
-                u.append(total)
-            s = u
-        return [f32(value) for value in s]
+    def id_of(self, number):
+        return self.file.ids[number] if self.file.id_kind else str(number)
 
     def numbers_of(self, ids):
-        """Distinct item numbers in rising order, and how many ids do not occur."""
-        known = [self.number_of[i] for i in ids if i in self.number_of]
-        return sorted(set(known)), len(ids) - len(known)
+        """Distinct item numbers by their last mention, and the count of unknown ids."""
+        found, unknown = [], 0
+        for one in ids:
+            number = self.number_of(one)
+            if number is None:
+                unknown += 1
+                continue
+            if number in found:
+                found.remove(number)
+            found.append(number)
+        return found, unknown
 
-    # 11
-    def scores(self, u, h, by_vector):
-        """Item number → f32 score, of all items in groups that keep something."""
-        found = {}
-        present = set(h)
-        for g in range(self.G):
-            offset = f64(0)
-            for k in range(self.D):
-                offset = offset + f64(u[k]) * f64(self.means[g][k])
-            offset = f32(offset)
-            tables = [self._table(u, *column[:3]) for column in self.columns[g]]
-            c = self.weights[g][by_vector]
-            if self.by_root and h:
-                c = f32(f64(c) / f64(math.sqrt(len(h))))
-            for i in range(self.sizes[g] if any(self.depths[g]) or self.counts[g] else 0):
-                score = offset
-                if any(self.depths[g]):
-                    t = f32(0)
-                    for table, column in zip(tables, self.columns[g], strict=True):
-                        t = t + table[column[3][i]]
-                    t = t * self.gains[self.gain_bytes[g][i]]
-                    score = offset + t
-                if self.counts[g]:
-                    v = f32(0)
-                    for neighbour, weight in self.slots[self.starts[g] + i]:
-                        if neighbour in present:
-                            v = v + self.votes[weight]
-                    score = score + c * v
-                found[self.starts[g] + i] = score
+    def vector(self, item):
+        """The D whole numbers y of an item."""
+        y = [0] * self.file.D
+        for column, byte in enumerate(self.file.codes[item]):
+            book, block, scale, _ = self.file.columns[column]
+            words = self.file.codebooks[book]
+            low, high = words[byte % 16], words[16 + byte // 16]
+            for j in range(len(low)):
+                y[8 * block + j] += scale * (low[j] + high[j])
+        return y
+
+    def length(self, item):
+        return math.sqrt(sum(value * value for value in self.vector(item)))
+
+    def person(self, h, given):
+        """The D whole numbers q of a person."""
+        if given is not None:
+            p = given
+        elif not any(self.file.codes[item] for item in h):
+            p = [float(value) for value in self.file.empty]
+        else:
+            p = [0.0] * self.file.D
+            for number, item in enumerate(h):
+                a = len(h) - 1 - number
+                length = self.length(item)
+                if length > 0:
+                    t = (1.0 / (1.0 + self.file.recency * a)) / length
+                    for k, value in enumerate(self.vector(item)):
+                        p[k] = p[k] + value * t
+        m = max(abs(value) for value in p)
+        if m == 0:
+            return [0] * self.file.D
+        return [math.floor((value / m) * 32767 + 0.5) for value in p]
+
+    # 7
+    def tables(self, q):
+        """(t, M): the 32 table entries of each column in use, and the largest |A|."""
+        used = max(len(codes) for codes in self.file.codes)
+        A = []
+        for book, block, scale, _ in self.file.columns[:used]:
+            words = self.file.codebooks[book]
+            A.append(
+                [scale * sum(w * q[8 * block + k] for k, w in enumerate(word)) for word in words]
+            )
+        M = max((abs(a) for column in A for a in column), default=0)
+        if M == 0:
+            return [[0] * 32 for _ in A], 0
+        return [[math.floor(float(a) * 32767.0 / M + 0.5) for a in column] for column in A], M
+
+    def gain(self, item):
+        P = self.file.popularity[len(bin(item + 1)) - 2]
+        if not self.file.cosine:
+            return P
+        length = self.length(item)
+        return 0 if length == 0 else min(255, math.floor(self.file.unit * P / length + 0.5))
+
+    def vote_values(self, q, M, h, by_vector):
+        """W[columns of an item][vote]."""
+        size = math.sqrt(sum(value * value for value in q))
+        rho = (size * (32767 / M)) * (self.file.unit * 128) if M else float(2**20)
+        weights = [self.file.lone, *(column[3] for column in self.file.columns)]
+        worth = []
+        for both in weights:
+            weight = both[by_vector] / math.sqrt(len(h))
+            worth.append(
+                [math.floor(min((weight * rho) * v, 2.0**40) + 0.5) for v in self.file.votes]
+            )
+        return worth
+
+    def scores(self, h, given=None):
+        """Item number → score, for all listable items."""
+        q = self.person(h, given)
+        t, M = self.tables(q)
+        W = self.vote_values(q, M, h, given is not None) if h else None
+        present, found = set(h), {}
+        for item in range(self.file.V):
+            codes, slots = self.file.codes[item], self.file.slots[item]
+            if not codes and not slots:
+                continue
+            S = sum(t[c][b % 16] + t[c][16 + b // 16] for c, b in enumerate(codes))
+            B = sum(W[len(codes)][v] for number, v in slots if number in present) if W else 0
+            score = (S * self.gain(item) if codes else 0) + B
+            assert abs(S) < 2**31
+            assert abs(score) < 2**53
+            found[item] = score
         return found
 
-    def _table(self, u, block, c, q):
-        if q == "words":
-            return self._table_of_words(u, block)
-        spelt = q == "letters"
-        s = self.scales[3 * block + 1] if spelt else self.steps[c, q] * self.scales[3 * block + 2]
-        w = [u[8 * block + j] * s for j in range(8)]
-        table = []
-        for v in range(256):
-            said = [self.letters[8 * v + j] if spelt else sign(v, j) for j in range(8)]
-            total = f32(said[0]) * w[0]
-            for j in range(1, 8):
-                total = total + f32(said[j]) * w[j]
-            table.append(total)
-        return table
-
-    def _table_of_words(self, u, block):
-        said = []
-        for number in range(32):
-            total = f64(0)
-            for k in range(self.D):
-                total = total + f64(self.word(block, number)[k]) * f64(u[k])
-            said.append(f32(total * f64(self.scales[3 * block])))
-        return [said[v % 16] + said[16 + v // 16] for v in range(256)]
-
-    # 12
-    def recommend(self, history=(), user=None, k=20, exclude=(), only=None, repeat=False):
-        """ids, scores, why (ids or None) and the count of unknown ids of the history."""
+    # 8
+    def recommend(self, history=(), vector=None, k=20, exclude=(), only=None, repeat=False):
+        """ids, scores, why (id or None, of each) and the count of unknown ids of the history."""
         h, unknown = self.numbers_of(history)
-        u = self.person_vector(h) if user is None else [f32(value) for value in user]
-        scores = self.scores(u, h, user is not None)
-        left_out = set(self.withdrawn) | set(self.numbers_of(exclude)[0])
+        scores = self.scores(h, vector)
+        left_out = self.withdrawn | set(self.numbers_of(exclude)[0])
         left_out |= set() if repeat else set(h)
-        allowed = set(range(self.V)) if only is None else set(self.numbers_of(only)[0])
-        return (*self._list(scores, allowed - left_out, h, k), unknown)
+        if only is not None:
+            left_out |= set(range(self.file.V)) - set(self.numbers_of(only)[0])
+        ranked = sorted((-score, item) for item, score in scores.items() if item not in left_out)
+        listed = [item for _, item in ranked[:k]]
+        ids = [self.id_of(item) for item in listed]
+        return ids, [scores[item] for item in listed], [self.why(i, h) for i in listed], unknown
 
-    def similar(self, item, k=20):
-        """ids and scores of the items most like one."""
-        number = self.number_of[item]
-        u = [f32(value) for value in unit(self.vector(number))]
-        scores = self.scores(u, [number], False)
-        hidden = {*self.withdrawn, number}
-        return self._list(scores, set(range(self.V)) - hidden, [number], k)[:2]
+    def why(self, item, h):
+        for number, vote in self.file.slots[item]:
+            if vote and number in h:
+                return self.id_of(number)
+        return None
 
-    def _list(self, scores, allowed, h, k):
-        ranked = sorted((-score, item) for item, score in scores.items() if item in allowed)[:k]
-        listed = [item for _, item in ranked]
-        why = [self._why(item, set(h)) for item in listed]
-        return [self.ids[item] for item in listed], [scores[item] for item in listed], why
-
-    def _why(self, item, present):
-        voting = [
-            (-self.votes[weight], neighbour)
-            for neighbour, weight in self.slots.get(item, [])
-            if weight and neighbour in present
-        ]
-        return self.ids[min(voting)[1]] if voting else None
-
-    # 13
-    def read_vector(self, file):
+    # 9
+    def read_vector(self, data):
         """The D numbers of a person's vector file."""
-        need(len(file) == 48 + 2 * self.D, f"a vector file of {len(file)} bytes")
-        magic, version, D, crc, model_id = struct.unpack_from("<8sHHI32s", file)
-        need(magic == b"\x89ELVECTO" and version == 1 and D == self.D, "no such vector")
-        need(crc == zlib.crc32(file[:12] + bytes(4) + file[16:]), "wrong CRC of the vector")
-        need(model_id.hex() == self.model_id, "a vector of another model")
-        return [f32(value) for value in finite(numbers("e", file[48:]), "vector")]
+        D = self.file.D
+        need(len(data) == 48 + 2 * D, f"a vector file of {len(data)} bytes")
+        magic, version, size, crc, model_id = struct.unpack_from("<8sHHI32s", data)
+        need(magic == b"\x89ELVECTO" and version == 2 and size == D, "no such vector")
+        need(crc == zlib.crc32(data[:12] + bytes(4) + data[16:]), "wrong CRC of the vector")
+        need(model_id == self.file.model_id, "a vector of another model")
+        found = numbers("e", data[48:])
+        need(all(math.isfinite(value) for value in found), "a number of a vector is not finite")
+        return found
 
-
-def sign(byte, j):
-    """+1 where a bit is set, else -1."""
-    return 1 if byte >> j & 1 else -1
-
-
-def unit(x):
-    """x divided by its length where that is above 0, in f64."""
-    total = f64(0)
-    for value in x:
-        total = total + value * value
-    length = np.sqrt(total)
-    return [value / length for value in x] if length > 0 else x
-
-
-# 15
-def apply_patch(old, patch):
-    """The new file."""
-    need(len(patch) >= 96, f"a patch of {len(patch)} bytes, expected 96 at least")
-    magic, version, zero, P, old_bytes, new_bytes = struct.unpack_from("<8sHHIQQ", patch)
-    need(magic == b"\x89ELPATCH" and version == 1 and zero == 0, "no such patch")
-    need(old_bytes == len(old) <= 2**40, f"made for {old_bytes} bytes, got {len(old)}")
-    need(new_bytes <= 2**40, f"a new file of {new_bytes} bytes")
-    at = 96 + 16 * P
-    need(at <= len(patch), "operations are cut off")
-    need(hashlib.sha256(old).digest() == patch[32:64], "made for another old file")
-    new, end = b"", 0
-    for operation in range(P):
-        offset, length = struct.unpack_from("<QQ", patch, 96 + 16 * operation)
-        need(1 <= length, "an operation of no bytes")
-        if offset == 2**64 - 1:
-            need(at + length <= len(patch), "inserts are cut off")
-            new += patch[at : at + length]
-            at += length
-        else:
-            need(end <= offset and offset + length <= len(old), "a copy outside its place")
-            new += old[offset : offset + length]
-            end = offset + length
-    need(at == len(patch), "bytes are left over")
-    need(len(new) == new_bytes, f"{len(new)} bytes, expected {new_bytes}")
-    need(hashlib.sha256(new).digest() == patch[64:96], "not the new file that was promised")
-    return new
+    # 10
+    def read_withdrawn(self, data):
+        """The numbers in a withdrawn list."""
+        need(len(data) >= 120 and len(data) % 4 == 0, f"a withdrawn list of {len(data)} bytes")
+        magic, version, zero, crc, model_id = struct.unpack_from("<8sHHI32s", data)
+        need(magic == b"\x89ELWITHD" and version == 1 and zero == 0, "no such withdrawn list")
+        need(crc == zlib.crc32(data[:12] + bytes(4) + data[16:]), "wrong CRC of a withdrawn list")
+        need(model_id == self.file.model_id, "a withdrawn list of another model")
+        if self.file.key is not None:
+            unsigned = data[:12] + bytes(4) + data[16:56] + bytes(64) + data[120:]
+            verified(unsigned, data[56:120], self.file.key, "the withdrawn list")
+        items = numbers("I", data[120:])
+        need(items == sorted(set(items)), "withdrawn items that do not rise")
+        need(not items or items[-1] < self.file.V, "a withdrawn item that does not exist")
+        return set(items)

@@ -1,268 +1,228 @@
-"""Reading and checking a bundle, straight from docs/bundle-format.md: the slow reader's first half.
+"""A slow reader of stream files, written from docs/stream-format.md alone: sections 1 to 5."""
 
-Numbers in comments are sections of the page.
-"""
-
-import json
+import hashlib
 import math
 import struct
 import zlib
-from itertools import pairwise
-
-import numpy as np
-
-f32 = np.float32
 
 
-class RefusedError(ValueError):
-    """The file breaks a rule of the page."""
+class RefusedError(Exception):
+    """A file breaks a rule of the page."""
 
 
-def need(condition, words):
-    if not condition:
-        raise RefusedError(words)
+def need(fits, message):
+    if not fits:
+        raise RefusedError(message)
 
 
-def zeros(part, words):
-    need(not any(part), f"{words}: a byte that is not 0, expected padding")
+def numbers(code, data):
+    """All numbers of one struct code in some bytes."""
+    return list(struct.unpack(f"<{len(data) // struct.calcsize('<' + code)}{code}", data))
 
 
-def numbers(code, part):
-    """All numbers of a section, of one struct code."""
-    return [value for (value,) in struct.iter_unpack("<" + code, part)]
+def weight(data, at, name):
+    """An f32 of the page: finite, not negative, at most 10^9."""
+    value = struct.unpack_from("<f", data, at)[0]
+    need(math.isfinite(value) and 0 <= value <= 10**9, f"{name} is {value}")
+    return value
 
 
-def finite(values, words, least=-1e6):
-    for value in values:
-        need(math.isfinite(value) and abs(value) <= 1e6, f"{words}: {value}, expected finite")
-        need(value >= least, f"{words}: {value}, expected {least} or more")
-    return values
+def verified(content, signature, key, name):
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    need(signature != bytes(64), f"{name} is not signed")
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, content)
+    except InvalidSignature:
+        raise RefusedError(f"{name} has a wrong signature") from None
 
 
-class ReferenceFile:
-    """A bundle that keeps every rule; attributes carry the page's names."""
+class StreamFile:
+    """What a stream's bytes say, after every rule was checked."""
 
-    def __init__(self, file):
-        self.file = file
-        self._prefix()
-        self._shape()
-        self._groups()
-        self._decode()
-        self._codes()
-        self._neighbours()
-        self._rest()
+    def __init__(self, data, key=None, sequence=0):
+        self.data, self.key = data, key
+        self.read_head()
+        need(self.sequence >= sequence, f"sequence {self.sequence}, expected {sequence} or more")
+        self.codebooks, self.widths, self.columns = [], [], []
+        self.books_of = [0] * self.N
+        self.codes = [[] for _ in range(self.V)]
+        self.slots = [[] for _ in range(self.V)]
+        self.ids = []
+        self.read_chunks()
+        self.number_of = {one: i for i, one in enumerate(self.ids)}
+        need(len(self.number_of) == len(self.ids), "an id occurs twice")
 
     # 1
-    def _prefix(self):
-        file = self.file
-        need(len(file) >= 64, f"{len(file)} bytes, expected a prefix of 64")
-        magic, version, zero, S, length, crc, zero2 = struct.unpack_from("<8sHHIQII", file)
-        need(magic == b"\x89ELASTIC", f"magic {magic!r}")
-        need(version == 3, f"version {version}, expected 3")
-        need(zero == 0 and zero2 == 0, "reserved bytes of the prefix are not 0")
-        need(6 <= S <= 11, f"{S} sections, expected 6 to 11")
-        need(length == len(file), f"length {length}, but the file has {len(file)} bytes")
-        end = 64 + 32 * S
-        need(end <= len(file), "the section table is cut off")
-        need(crc == zlib.crc32(file[:24] + bytes(4) + file[28:end]), "wrong CRC of the prefix")
-        self.model_id = file[32:64].hex()
-        self.sections = {}
-        before = 0
-        for number in range(S):
-            kind, crc, offset, size, zero = struct.unpack_from("<IIQQQ", file, 64 + 32 * number)
-            need(before < kind <= 11, f"kind {kind} after kind {before}")
-            need(zero == 0, "reserved bytes of the section table are not 0")
-            start = (end + 63) // 64 * 64
-            need(offset == start, f"section {kind} at {offset}, expected {start}")
-            need(offset + size <= len(file), f"section {kind} reaches past the end")
-            zeros(file[end:offset], f"before section {kind}")
-            self.sections[kind] = file[offset : offset + size]
-            need(crc == zlib.crc32(self.sections[kind]), f"wrong CRC of section {kind}")
-            before, end = kind, offset + size
-        need(end == len(file), f"the file ends at {len(file)}, expected {end}")
-        need(set(range(1, 7)) <= set(self.sections), "a section that must be there is missing")
-
-    def _section(self, kind, length):
-        part = self.sections[kind]
-        need(len(part) == length, f"section {kind} of {len(part)} bytes, expected {length}")
-        return part
-
-    # 2, 3
-    def _shape(self):
-        part = self._section(1, 64)
-        found = struct.unpack("<IHHBBBBHHQ32sQ", part)
-        self.V, self.G, self.N, size, self.id_kind, self.person, self.by_root = found[:7]
-        need(1 <= self.V <= min(2**26, 8 * len(self.file)), f"{self.V} items")
-        need(1 <= self.G <= min(self.V, 4096), f"{self.G} groups of {self.V} items")
-        need(1 <= self.N <= 256, f"{self.N} blocks")
-        need(size == 8, f"{size} numbers per block, expected 8")
+    def read_head(self):
+        data = self.data
+        need(len(data) >= 12 and data[:8] == b"\x89ELASTIC", "no stream")
+        version, self.N = struct.unpack_from("<HH", data, 8)
+        need(version == 4, f"version {version}, expected 4")
+        need(1 <= self.N <= 64, f"{self.N} blocks")
+        D = self.D = 8 * self.N
+        self.head_bytes = 276 + D
+        need(len(data) >= self.head_bytes, f"{len(data)} bytes, a head has {self.head_bytes}")
+        crc = struct.unpack_from("<I", data, 272 + D)[0]
+        need(crc == zlib.crc32(data[: 272 + D]), "wrong CRC of the head")
+        self.V, self.id_kind, cosine, person, self.support, zero = struct.unpack_from(
+            "<IBBBBI", data, 12
+        )
+        self.sequence, trained, self.least, self.length = struct.unpack_from("<QQQQ", data, 24)
+        need(1 <= self.V <= 2**26 and self.V <= 8 * self.least, f"{self.V} items")
         need(self.id_kind <= 3, f"id kind {self.id_kind}")
-        need(self.person <= 1, f"person {self.person}")
-        need(self.by_root <= 1, f"vote scale {self.by_root}")
-        self.K = found[7]
-        need(self.K <= self.N, f"{self.K} lists of words for {self.N} blocks")
-        need(found[8] == 0 and found[11] == 0, "reserved bytes of SHAPE are not 0")
-        self.trained, self.catalogue = found[9], found[10].hex()
-        need(self.trained < 253402300800, f"date {self.trained}")
-        self.D = 8 * self.N
-        self.meta = self._meta(self._section(2, 512))
+        need(cosine <= 1, f"score {cosine}")
+        need(person <= 1, f"person {person}")
+        need(zero == 0, "reserved bytes of the head")
+        need(trained < 253402300800, f"date {trained}")
+        need(self.least <= self.length <= 2**40, f"least {self.least}, length {self.length}")
+        self.cosine = bool(cosine)
+        self.model_id, self.catalogue = data[56:88], data[88:120]
+        self.votes = numbers("H", data[120:152])
+        need(self.votes[0] == 0 and self.votes == sorted(self.votes), f"votes {self.votes}")
+        self.popularity = list(data[152:180])
+        self.unit = weight(data, 180, "unit")
+        self.recency = weight(data, 184, "recency")
+        self.lone = (weight(data, 188, "weight"), weight(data, 192, "weight"))
+        self.empty = numbers("b", data[196 : 196 + D])
+        if self.key is not None:
+            verified(data[: 208 + D], data[208 + D : 272 + D], self.key, "the head")
 
-    def _meta(self, part):
-        def never(name):
-            raise ValueError(f"{name} is no JSON")
+    # 2
+    def read_chunks(self):
+        size, at, number = len(self.data), self.head_bytes, 0
+        link = self.data[196 + self.D : 208 + self.D]
+        need(size <= self.length, f"{size} bytes, the stream has {self.length}")
+        need(size >= self.least, f"{size} bytes, least is {self.least}")
+        self.ends = []
+        while at < self.length and at < size:
+            need(at + 32 <= self.length, "the last chunk does not end at length")
+            if at + 32 > size:
+                break
+            L = struct.unpack_from("<I", self.data, at)[0]
+            need(at + 32 + L <= self.length, f"chunk {number} ends after length")
+            if at + 32 + L > size:
+                break
+            need(at >= 4096 * (number - 1024), f"chunk {number} at {at}: too many chunks")
+            chunk = self.data[at : at + 32 + L]
+            if self.key is not None:
+                found = hashlib.sha256(chunk).digest()[:12]
+                need(link == found, f"chunk {number} is not the one that the link names")
+            link = chunk[20:32]
+            self.read_chunk(number, chunk)
+            at, number = at + len(chunk), number + 1
+            self.ends.append(at)
+        need(self.least in self.ends, f"least {self.least} is not the end of a chunk")
+        if at == self.length and self.key is not None:
+            need(link == bytes(12), "the last chunk has a link")
 
-        try:
-            meta = json.loads(part.decode("utf-8"), parse_constant=never)
-        except ValueError as error:
-            raise RefusedError(f"META: {error}") from None
-        need(isinstance(meta, dict), "META is no object")
-        return meta
+    def read_chunk(self, number, chunk):
+        kind, width, which, first, count, crc = struct.unpack_from("<BBHIII", chunk, 4)
+        need(crc == zlib.crc32(chunk[:16] + bytes(4) + chunk[20:]), f"wrong CRC of chunk {number}")
+        need(1 <= kind <= 5, f"chunk {number} is of kind {kind}")
+        need(kind == 1 or width == 0, f"chunk {number} of kind {kind} has width {width}")
+        need(count >= 1, f"chunk {number} has count 0")
+        if kind != 2:
+            need(first + count <= (32 if kind == 1 else self.V), f"{count} from {first}")
+        readers = (
+            self.codebook,
+            self.open_columns,
+            self.give_column,
+            self.give_slot,
+            self.give_ids,
+        )
+        readers[kind - 1](chunk[32:], width, which, first, count)
+
+    # 3
+    def codebook(self, payload, width, which, first, count):
+        need(1 <= width <= self.N, f"codewords of {width} blocks")
+        if not self.codebooks or len(self.codebooks[-1]) == 32:
+            need(len(self.codebooks) < 64, "a 65th codebook")
+            self.codebooks.append([])
+            self.widths.append(width)
+        need(which == len(self.codebooks) - 1, f"codebook {which}, expected the next")
+        need(width == self.widths[which], "codewords of another width")
+        need(first == len(self.codebooks[which]), f"codeword {first}, expected the next")
+        need(len(payload) == count * 8 * width, f"{len(payload)} bytes of codewords")
+        for i in range(count):
+            self.codebooks[which].append(numbers("b", payload[i * 8 * width : (i + 1) * 8 * width]))
+
+    def open_columns(self, payload, width, which, first, count):
+        need(which == len(self.columns), f"column {which}, expected {len(self.columns)}")
+        need(first == 0, f"first {first} in COLUMNS")
+        need(len(self.columns) + count <= 1024, "a 1,025th column")
+        need(len(payload) == 16 * count, f"{len(payload)} bytes for {count} columns")
+        for at in range(0, 16 * count, 16):
+            book, block, scale, zero = struct.unpack_from("<HHHH", payload, at)
+            need(book < len(self.codebooks), f"codebook {book} is not there")
+            need(len(self.codebooks[book]) == 32, f"codebook {book} is not complete")
+            need(block + self.widths[book] <= self.N, f"a column from block {block}")
+            need(1 <= scale <= 16384, f"scale {scale}")
+            need(zero == 0, "reserved bytes of a column")
+            for n in range(block, block + self.widths[book]):
+                self.books_of[n] += scale
+                need(self.books_of[n] <= 16384, f"scales over block {n}: {self.books_of[n]}")
+            both = (weight(payload, at + 8, "weight"), weight(payload, at + 12, "weight"))
+            self.columns.append((book, block, scale, both))
+
+    def give_column(self, payload, width, which, first, count):
+        need(which < len(self.columns), f"column {which} is not open")
+        need(len(payload) == count, f"{len(payload)} bytes for {count} items")
+        for i in range(count):
+            self.need_id(first + i)
+            had = len(self.codes[first + i])
+            need(had == which, f"column {which} of an item that has {had}")
+            self.codes[first + i].append(payload[i])
+
+    def need_id(self, item):
+        need(self.id_kind == 0 or item < len(self.ids), f"item {item} has no id yet")
 
     # 4
-    def _groups(self):
-        part = self._section(3, self.G * (16 + self.N))
-        self.sizes, self.counts, self.weights, self.depths = [], [], [], []
-        for g in range(self.G):
-            size, K, a, b, c, vector, history = struct.unpack_from("<IBBBBff", part, 16 * g)
-            need(size >= 1, f"group {g} is empty")
-            need(K <= 64, f"{K} neighbours per item")
-            zeros([a, b, c], f"group {g}")
-            finite([vector, history], "vote weight", 0)
-            at = 16 * self.G + g * self.N
-            self.sizes.append(size)
-            self.counts.append(K)
-            self.weights.append((f32(history), f32(vector)))
-            self.depths.append(list(part[at : at + self.N]))
-            need(max(self.depths[-1]) <= 8, f"depth {max(self.depths[-1])}")
-        need(sum(self.sizes) == self.V, f"groups of {sum(self.sizes)} items, expected {self.V}")
-        self.starts = [sum(self.sizes[:g]) for g in range(self.G)]
+    def give_slot(self, payload, width, which, first, count):
+        need(which < 64, f"slot {which}")
+        bits = max(1, len(bin(self.V - 1)) - 2)
+        full, rest = bits // 8, bits % 8
+        row, half = (count + 7) // 8, (count + 1) // 2
+        need(len(payload) == full * count + rest * row + half, f"{len(payload)} bytes of a slot")
+        planes, votes = payload[full * count : len(payload) - half], payload[len(payload) - half :]
+        for i in range(count, 8 * row):
+            for r in range(rest):
+                need(not planes[r * row + i // 8] >> i % 8 & 1, "an unused bit is set")
+        need(count % 2 == 0 or votes[-1] < 16, "an unused half of a byte of votes")
+        for i in range(count):
+            number = sum(payload[r * count + i] << 8 * r for r in range(full))
+            for r in range(rest):
+                number += (planes[r * row + i // 8] >> i % 8 & 1) << (8 * full + r)
+            vote = votes[i // 2] >> 4 * (i % 2) & 15
+            self.give_neighbour(first + i, which, number, vote)
+
+    def give_neighbour(self, item, which, number, vote):
+        self.need_id(item)
+        slots = self.slots[item]
+        need(len(slots) == which, f"slot {which} of an item that has {len(slots)}")
+        need(number < self.V, f"neighbour {number} of {self.V} items")
+        need(vote > 0 or number == 0, f"an empty slot names {number}")
+        need(not slots or vote <= slots[-1][1], "a vote that rises")
+        slots.append((number, vote))
 
     # 5
-    def _decode(self):
-        D, N = self.D, self.N
-        halves = finite(numbers("e", self._section(4, (self.G + 1) * D * 2)), "MEANS")
-        self.means = [halves[g * D : (g + 1) * D] for g in range(self.G)]
-        self.nobody = halves[self.G * D :]
-        values = numbers("f", self._section(5, 12 * N + 144 + 1024 + 64))
-        self.scales = [f32(v) for v in finite(values[: 3 * N], "scale", 0)]
-        values = values[3 * N :]
-        steps = [f32(v) for v in finite(values[:36], "step")]
-        self.steps = {}
-        for b in range(1, 9):
-            for p in range(b):
-                self.steps[b, p] = steps.pop(0)
-        self.gains = [f32(v) for v in finite(values[36:292], "gain", 0)]
-        self.votes = [f32(v) for v in finite(values[292:], "vote", 0)]
-        need(self.votes[0] == 0, f"the vote of an empty slot is {self.votes[0]}")
-        need((11 in self.sections) == (self.K > 0), "WORDS do not match the number of lists")
-        both = numbers("b", self._section(11, 32 * D * self.K + 2048)) if self.K else []
-        self.words, self.letters = both[: 32 * D * self.K], both[32 * D * self.K :]
-
-    def word(self, block, number):
-        """D numbers."""
-        at = (32 * block + number) * self.D
-        return self.words[at : at + self.D]
-
-    # 6
-    def _codes(self):
-        lengths = [
-            n * (1 + sum(row)) if any(row) else 0
-            for n, row in zip(self.sizes, self.depths, strict=True)
-        ]
-        part = self._section(6, sum(lengths))
-        at = 0
-        # Per group; columns: block, planes of signs, which of them (or its kind), bytes.
-        self.gain_bytes, self.columns = [], []
-        for n, row in zip(self.sizes, self.depths, strict=True):
-            columns = []
-            if any(row):
-                self.gain_bytes.append(part[at : at + n])
-                at += n
-            else:
-                self.gain_bytes.append(None)
-            for block, depth in enumerate(row):
-                before = ["words"] * (block < self.K) + ["letters"] * (self.K > 0)
-                c = max(0, depth - len(before))
-                for q in [*before[:depth], *range(c)]:
-                    columns.append((block, c, q, part[at : at + n]))
-                    at += n
-            self.columns.append(columns)
-
-    # 7
-    def _neighbours(self):
-        bits = max(1, (self.V - 1).bit_length())
-        full, rest = bits // 8, bits % 8
-        need((7 in self.sections) == any(self.counts), "NEIGHBOURS where no group keeps any")
-        self.slots = {}  # item: (number, weight) of each slot
-        part, at = self.sections.get(7, b""), 0
-        length = sum(
-            K * (full * n + rest * ((n + 7) // 8) + (n + 1) // 2)
-            for n, K in zip(self.sizes, self.counts, strict=True)
-        )
-        need(len(part) == length, f"NEIGHBOURS of {len(part)} bytes, expected {length}")
-        for first, n, K in zip(self.starts, self.sizes, self.counts, strict=True):
-            for _ in range(K):
-                at = self._slot(part, at, first, n, full, rest)
-
-    def _slot(self, part, at, first, n, full, rest):
-        number = [0] * n
-        for c in range(full):
-            for i in range(n):
-                number[i] += part[at + i] << (8 * c)
-            at += n
-        for r in range(rest):
-            for i in range((n + 7) // 8 * 8):
-                bit = (part[at + i // 8] >> (i % 8)) & 1
-                if i < n:
-                    number[i] += bit << (8 * full + r)
-                else:
-                    need(bit == 0, "an unused bit of a plane is not 0")
-            at += (n + 7) // 8
-        for i in range((n + 1) // 2 * 2):
-            weight = (part[at + i // 2] >> (4 * (i % 2))) & 15
-            if i == n:
-                need(weight == 0, "an unused half of a byte of weights is not 0")
-                break
-            need(number[i] < self.V, f"neighbour {number[i]} of {self.V} items")
-            need(weight or number[i] == 0, "an empty slot names a neighbour")
-            slots = self.slots.setdefault(first + i, [])
-            need(not slots or weight <= slots[-1][1], "a weight rises along an item's slots")
-            slots.append((number[i], weight))
-        return at + (n + 1) // 2
-
-    # 8, 9
-    def _rest(self):
-        self.map = None
-        if 8 in self.sections:
-            self.map = finite(numbers("e", self._section(8, self.D * self.D * 2)), "MAP")
-        need((9 in self.sections) == (self.id_kind != 0), "IDS do not match the id kind")
-        self.ids = self._ids(self.sections.get(9))
-        need(len(set(self.ids)) == self.V, "an id occurs twice")
-        self.number_of = {text: number for number, text in enumerate(self.ids)}
-        need(10 not in self.sections or self.sections[10], "WITHDRAWN is empty")
-        hidden = self.sections.get(10, b"")
-        need(len(hidden) % 4 == 0, f"WITHDRAWN of {len(hidden)} bytes")
-        self.withdrawn = numbers("I", hidden)
-        for before, after in zip([-1, *self.withdrawn], self.withdrawn, strict=False):
-            need(before < after < self.V, f"withdrawn {after} after {before} of {self.V} items")
-
-    def _ids(self, part):
-        """All ids as text."""
-        if self.id_kind == 0:
-            return [str(number) for number in range(self.V)]
-        if self.id_kind in (1, 2):
-            width = 4 * self.id_kind
-            need(len(part) == self.V * width, f"IDS of {len(part)} bytes")
-            return [str(value) for value in numbers("I" if width == 4 else "Q", part)]
-        head = 4 * (self.V + 1)
-        need(len(part) >= head, f"IDS of {len(part)} bytes, expected offsets of {head}")
-        ends, text = numbers("I", part[:head]), part[head:]
-        need(ends[0] == 0 and ends[-1] == len(text), "ids do not span their text")
-        ids = []
-        for start, stop in pairwise(ends):
-            need(start < stop <= len(text), f"an id from {start} to {stop}")
+    def give_ids(self, payload, width, which, first, count):
+        need(self.id_kind != 0, "IDS in a stream of dense ids")
+        need(which == 0, f"which {which} in IDS")
+        need(first == len(self.ids), f"ids from {first}, expected from {len(self.ids)}")
+        if self.id_kind < 3:
+            size = 4 * self.id_kind
+            need(len(payload) == size * count, f"{len(payload)} bytes for {count} ids")
+            self.ids += [str(value) for value in numbers("IQ"[self.id_kind - 1], payload)]
+            return
+        need(len(payload) >= 2 * count, "lengths of ids are cut off")
+        lengths, at = numbers("H", payload[: 2 * count]), 2 * count
+        need(len(payload) == 2 * count + sum(lengths), "ids do not fill their chunk")
+        for length in lengths:
+            need(length > 0, "an empty id")
             try:
-                ids.append(text[start:stop].decode("utf-8"))
-            except UnicodeDecodeError as error:
-                raise RefusedError(f"an id is no UTF-8: {error}") from None
-        return ids
+                self.ids.append(payload[at : at + length].decode("utf-8"))
+            except UnicodeDecodeError:
+                raise RefusedError("an id is no UTF-8") from None
+            at += length

@@ -1,41 +1,97 @@
-"""Original ids as a section of a bundle: 32 bits, 64 bits or text."""
+"""Original ids as a stream's IDS chunks hold them: 32 bits, 64 bits or text."""
 
 from __future__ import annotations
 
+import struct
+from dataclasses import dataclass
+
 import numpy as np
 
-from elasticrec.errors import InputError
 from elasticrec.data.ids import Ids
+from elasticrec.errors import InputError
+from elasticrec.stream.format import ID_KINDS
+
+LONGEST_TEXT = 2**16 - 1
+"""Bytes of UTF-8 in one text id."""
 
 
-def storable(ids: Ids) -> np.ndarray | list[str]:
-    """Ids as a bundle holds them: the narrowest whole numbers that do, else their text."""
-    listed = ids.values.tolist()
-    if ids.are_text:
-        return [str(text) for text in listed]
-    least, most = min(listed, default=0), max(listed, default=0)
-    if least < 0 or most >= 2**64:
-        return [str(number) for number in listed]
-    return np.array(listed, dtype=np.uint32 if most < 2**32 else np.uint64)
+@dataclass(frozen=True, eq=False)
+class StoredIds:
+    """The ids of all items in item order, ready to be cut into payloads."""
+
+    kind: str
+    """One of `u32`, `u64` and `text`."""
+    data: bytes
+    """Numbers or UTF-8 text, back to back."""
+    ends: np.ndarray
+    """(V + 1,) int64: where each id's bytes begin in `data`, and the length of `data`."""
+
+    @property
+    def number(self) -> int:
+        """The head's id kind."""
+        return ID_KINDS.index(self.kind)
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def payload_bytes(self, first: int, count: int) -> int:
+        """Bytes of the payload of `count` ids."""
+        lengths = 2 * count if self.kind == "text" else 0
+        return int(self.ends[first + count] - self.ends[first]) + lengths
+
+    def payload(self, first: int, count: int) -> bytes:
+        """The payload of `count` ids (section 5)."""
+        ends = self.ends[first : first + count + 1]
+        content = self.data[ends[0] : ends[-1]]
+        if self.kind == "text":
+            return bytes(np.diff(ends).astype("<u2").tobytes() + content)
+        return content
 
 
-def id_section(ids: np.ndarray | list[str] | None) -> bytes:
-    """The bytes of the section IDS; ids that repeat, or empty text, are refused."""
-    if ids is None:
-        return b""
-    if len(set(ids if isinstance(ids, list) else ids.tolist())) < len(ids):
+def stored_ids(ids: Ids, kind: str | None = None) -> StoredIds:
+    """Ids as a stream stores them, by default as the narrowest kind that holds them all.
+
+    Args:
+        kind: `u32`, `u64` or `text`; a number becomes its decimal text.
+    """
+    kind = kind or narrowest(ids)
+    if kind not in ID_KINDS[1:]:
+        raise InputError(f"ids of kind {kind!r}, expected u32, u64 or text")
+    values = ids.values.tolist()
+    if len(set(values)) < len(values):
         raise InputError("an id is given twice, expected different ids")
-    if not isinstance(ids, list):
-        if ids.dtype not in (np.uint32, np.uint64):
-            raise InputError(f"ids of {ids.dtype}, expected uint32, uint64 or strings")
-        return ids.astype(ids.dtype.newbyteorder("<")).tobytes()
+    if kind == "text":
+        return _text([str(value) for value in values])
+    size, letter = (4, "I") if kind == "u32" else (8, "Q")
     try:
-        encoded = [text.encode("utf-8") for text in ids]
+        data = struct.pack(f"<{len(values)}{letter}", *values)
+    except struct.error:
+        limit = f"whole numbers from 0 to 2^{8 * size} - 1"
+        raise InputError(f"ids that {kind} cannot hold, expected {limit}") from None
+    return StoredIds(kind, data, np.arange(len(values) + 1, dtype=np.int64) * size)
+
+
+def narrowest(ids: Ids) -> str:
+    """The kind that stores ids in the fewest bytes without changing them."""
+    if ids.are_text:
+        return "text"
+    values = ids.values.tolist()
+    least, most = min(values, default=0), max(values, default=0)
+    if least < 0 or most >= 2**64:
+        return "text"
+    return "u32" if most < 2**32 else "u64"
+
+
+def _text(values: list[str]) -> StoredIds:
+    """Text ids, each valid and neither empty nor too long."""
+    try:
+        encoded = [value.encode("utf-8") for value in values]
     except UnicodeEncodeError as error:
         raise InputError(f"an id is no Unicode text ({error})") from None
-    if not all(encoded):
-        raise InputError(f"the id of item {encoded.index(b'')} is empty, expected some text")
+    for item, text in enumerate(encoded):
+        if not 1 <= len(text) <= LONGEST_TEXT:
+            raise InputError(
+                f"the id of item {item} has {len(text)} bytes, expected 1 to {LONGEST_TEXT}"
+            )
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    if ends[-1] >= 2**32:
-        raise InputError(f"ids of {ends[-1]} bytes, a bundle holds less than 2^32")
-    return ends.astype("<u4").tobytes() + b"".join(encoded)
+    return StoredIds("text", b"".join(encoded), ends)

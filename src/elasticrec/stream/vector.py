@@ -1,4 +1,4 @@
-"""A person's vector from the server, as the small file that a device reads beside its bundle."""
+"""A person's vector from the server, as the small file that a device reads beside its stream."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ import zlib
 
 import numpy as np
 
-from elasticrec.compression.codes import Codes
 from elasticrec.errors import InputError
 
 MAGIC = b"\x89ELVECTO"
-VERSION = 1
+VERSION = 2
+VECTOR_HEADER = 48
+"""Bytes before the numbers, of which there are two bytes each."""
 
 
-def vector_file(vector: np.ndarray, codes: Codes, model_id: str) -> bytes:
-    """The bytes of one person's vector file (page, 13): rotated as the codes are, of length 1.
+def vector_file(vector: np.ndarray, rotation: np.ndarray, model_id: str) -> bytes:
+    """The bytes of one person's vector file (section 9): rotated as the codes are, of length 1.
 
     Args:
         vector: (D,) as the table holds it.
-        codes: the model's codes, which know the rotation.
+        rotation: (D, D) of the model's codes.
         model_id: hex sha256.
     """
     given = np.asarray(vector, dtype=np.float64)
-    if given.shape != (codes.dimensions,):
-        raise InputError(f"a vector of shape {given.shape}, expected ({codes.dimensions},)")
-    rotated = given @ codes.rotation.astype(np.float64)
+    if given.shape != (len(rotation),):
+        raise InputError(f"a vector of shape {given.shape}, expected ({len(rotation)},)")
+    rotated = given @ rotation.astype(np.float64)
     length = float(np.sqrt((rotated * rotated).sum()))
     if not np.isfinite(length) or length == 0:
         raise InputError(f"a vector of length {length}, expected a finite one above 0")

@@ -1,0 +1,139 @@
+"""The curve: measured quality of a stream's prefixes, by size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elasticrec.evaluation.measure import Person, measure
+from elasticrec.evaluation.questions import Part, Questions, questions
+from elasticrec.evaluation.ranking import evaluate, evaluate_scores
+from elasticrec.space.composition import Composition
+from elasticrec.stream.index import StreamIndex, read_index
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from elasticrec.data.split import Split
+    from elasticrec.model import Model
+
+_CODES, _NEIGHBOURS = 3, 4
+_STEPS = (1, 1.5, 2, 3, 5, 7)
+"""Sizes are these, times powers of ten."""
+
+
+@dataclass(frozen=True)
+class CurveConfig:
+    """On whom and by what the curve is measured."""
+
+    persons: int = 5_000
+    """Persons, at most."""
+    metric: str = "recall@50"
+    """The metric that decides; others stand beside it."""
+    others: tuple[str, ...] = ("recall@20", "ndcg@50")
+    """Metrics beside it."""
+
+
+def curve_of(
+    model: Model,
+    config: CurveConfig,
+    choosing: Any,
+    *,
+    device: str = "auto",
+    report: Callable[[str, str], None] = lambda *_: None,
+) -> dict[str, Any]:
+    """Metrics by size, of the full model and of popularity, on persons who chose nothing.
+
+    Args:
+        choosing: the settings of the order's search, which name the persons who chose.
+    """
+    split = model.split
+    users = curve_persons(split, config.persons, choosing.n_persons, choosing.seed)
+    metrics = (config.metric, *config.others)
+    index = read_index(model.stream_path)
+    person: Person = "history" if model.table.users is None else "vector"
+    points = []
+    for n_bytes in curve_sizes(index):
+        found = measure(
+            model.codes,
+            model.neighbours,
+            model.weights,
+            prefix_composition(index, n_bytes),
+            split,
+            users=users,
+            person=person,
+            vectors=model.server_vectors(),
+            metrics=metrics,
+            device=device,
+        )
+        point = {"bytes": n_bytes, "bytes_per_item": round(n_bytes / split.n_items, 2)}
+        points.append({**point, **_rounded(found.metrics)})
+        report("measure", f"{n_bytes:,} bytes: {config.metric} {found.metrics[config.metric]:.4f}")
+    asked = questions(split, "validation", users)
+    full = evaluate(model.table, split, part="validation", users=users, metrics=metrics,
+                    device=device)  # fmt: skip
+    return {
+        "part": "validation",
+        "users": len(asked.users),
+        "metric": config.metric,
+        "person": person,
+        "points": points,
+        "full": _rounded(full.metrics),
+        "popularity": _rounded(popularity_metrics(asked, split.n_items, metrics)),
+    }
+
+
+def curve_persons(
+    split: Split, n: int, chose: int, seed: int, part: Part = "validation"
+) -> np.ndarray:
+    """At most n persons who chose nothing; where too few are left, those who chose as well."""
+    from elasticrec.ordering.search import some_persons
+
+    able = np.flatnonzero(getattr(split, part).per_user > 0)
+    others = np.setdiff1d(able, some_persons(split, chose, seed))
+    pool = others if len(others) >= min(n, 500) else able
+    if len(pool) > n:
+        pool = np.sort(np.random.default_rng([seed, 8]).choice(pool, n, replace=False))
+    return pool
+
+
+def curve_sizes(index: StreamIndex) -> list[int]:
+    """Ends of prefixes at round sizes, from the smallest useful one to the whole stream."""
+    least, whole = index.head.least, index.ends[-1]
+    powers = range(3, 13)
+    wanted = [int(step * 10**power) for power in powers for step in _STEPS]
+    ends = [index.longest_prefix(size) for size in wanted if least <= size < whole]
+    return sorted({index.longest_prefix(least), *ends, whole})
+
+
+def prefix_composition(index: StreamIndex, n_bytes: int) -> Composition:
+    """What items have in the first bytes of a stream."""
+    have = np.zeros((2, index.head.n_items), dtype=np.int64)
+    for header, end in zip(index.headers, index.ends, strict=True):
+        if end > n_bytes:
+            break
+        if header.kind in (_CODES, _NEIGHBOURS):
+            kind = header.kind - _CODES
+            have[kind, header.first : header.first + header.count] = header.which + 1
+    return Composition(have[0], have[1])
+
+
+def popularity_metrics(
+    asked: Questions, n_items: int, metrics: tuple[str, ...]
+) -> dict[str, float]:
+    """Metrics of the same list for everyone: items by falling popularity, as they are numbered."""
+    import torch
+
+    scores = -torch.arange(n_items, dtype=torch.float32)
+
+    def score(start: int, stop: int) -> Tensor:
+        return scores.repeat(stop - start, 1)
+
+    return evaluate_scores(score, asked, metrics=metrics).metrics
+
+
+def _rounded(metrics: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 6) for name, value in metrics.items()}

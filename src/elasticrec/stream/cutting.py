@@ -1,0 +1,233 @@
+"""Cuts an order's steps into chunks that grow with the prefix before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from elasticrec.errors import InputError
+from elasticrec.stream.chunk import CHUNK_HEADER, ChunkHeader, Kind, neighbour_bytes
+from elasticrec.stream.format import (
+    CODEWORDS,
+    FREE_CHUNKS,
+    LEAST_STRIDE,
+    MAX_CODEBOOKS,
+    MAX_SCALE,
+    head_bytes,
+)
+from elasticrec.stream.ids import StoredIds
+from elasticrec.stream.payloads import (
+    CodesLike,
+    NeighboursLike,
+    OrderLike,
+    column_entry,
+    slot_payload,
+)
+
+COLUMN, SLOT = 0, 1
+"""Kinds of step in an order."""
+
+
+def largest_chunk(start: int) -> int:
+    """Most bytes of a chunk that starts at a byte behind the smallest useful prefix.
+
+    A prefix then spends at least 98 % of a budget above 115 KB and 95 % of a smaller one, and
+    headers stay below 2 % of it. The smaller bound leaves a tiny stream some room for payload.
+    """
+    return max(start // 52, min(start // 21, 2200), 256)
+
+
+def runs(order: OrderLike, start: int, stop: int) -> Iterator[tuple[int, int, int, int]]:
+    """(kind, which, first, count) of some steps, neighbouring ranges of one column joined."""
+    steps = zip(
+        order.kind[start:stop].tolist(),
+        order.which[start:stop].tolist(),
+        order.first[start:stop].tolist(),
+        order.count[start:stop].tolist(),
+        strict=True,
+    )
+    joined: tuple[int, int, int, int] | None = None
+    for kind, which, first, count in steps:
+        if joined is not None and joined[:2] == (kind, which) and first == joined[2] + joined[3]:
+            joined = (kind, which, joined[2], joined[3] + count)
+            continue
+        if joined is not None:
+            yield joined
+        joined = (kind, which, first, count)
+    if joined is not None:
+        yield joined
+
+
+class Cutter:
+    """Chunks in the making, and all that a reader would know after them."""
+
+    def __init__(
+        self,
+        codes: CodesLike,
+        neighbours: NeighboursLike,
+        weights: np.ndarray,
+        ids: StoredIds | None,
+    ) -> None:
+        self.codes, self.neighbours, self.weights, self.ids = codes, neighbours, weights, ids
+        self.n_items = codes.data.shape[1]
+        if ids is not None and len(ids) != self.n_items:
+            raise InputError(f"{len(ids)} ids of {self.n_items} items, expected one each")
+        self.at = head_bytes(len(codes.empty) // 8)
+        self.least = 0
+        self.chunks: list[tuple[ChunkHeader, bytes]] = []
+        self.books: dict[int, int] = {}
+        self.opened = 0
+        self.scales = np.zeros(len(codes.empty) // 8, dtype=np.int64)
+        self.known = 0
+        self.has = np.zeros((2, self.n_items), dtype=np.uint16)
+
+    def cut(self, order: OrderLike, least_steps: int) -> list[tuple[ChunkHeader, bytes]]:
+        """The unsealed chunks of all steps."""
+        n_steps = len(order.kind)
+        if not 1 <= least_steps <= n_steps:
+            raise InputError(f"least_steps {least_steps}, expected 1 to {n_steps} steps")
+        for run in runs(order, 0, least_steps):
+            self.step(*run)
+        self.least = self.at
+        for run in runs(order, least_steps, n_steps):
+            self.step(*run)
+        return self.chunks
+
+    def step(self, kind: int, which: int, first: int, count: int) -> None:
+        """The chunks of one step, with whatever they need before them."""
+        self._check_step(kind, which, first, count)
+        self.has[kind, first : first + count] += 1
+        if kind == COLUMN:
+            self._open_columns(which)
+        for start, n in self._cuts(first, count, self._step_bytes(kind)):
+            self._give_ids(start + n)
+            if kind == COLUMN:
+                payload = self.codes.data[which, start : start + n].tobytes()
+                self._add(Kind.CODES, payload, which, start, n)
+            else:
+                payload = slot_payload(self.neighbours, which, start, n)
+                self._add(Kind.NEIGHBOURS, payload, which, start, n)
+
+    def _check_step(self, kind: int, which: int, first: int, count: int) -> None:
+        """Refuse a step out of range or out of order."""
+        limits = (len(self.codes.data), self.neighbours.numbers.shape[1])
+        name = ("column", "slot")[kind] if kind in (COLUMN, SLOT) else f"kind {kind}"
+        if kind not in (COLUMN, SLOT) or not 0 <= which < limits[kind]:
+            raise InputError(
+                f"a step of {name} {which}, expected one of {limits[0]} columns and "
+                f"{limits[1]} slots"
+            )
+        if first < 0 or count < 1 or first + count > self.n_items:
+            raise InputError(
+                f"a step of items {first} to {first + count - 1}, expected items of {self.n_items}"
+            )
+        had = self.has[kind, first : first + count]
+        if bool((had != which).any()):
+            item = first + int(np.flatnonzero(had != which)[0])
+            raise InputError(
+                f"{name} {which} of item {item}, which has {int(self.has[kind, item])} {name}s, "
+                f"expected {name} {int(self.has[kind, item])}"
+            )
+
+    def _step_bytes(self, kind: int) -> Callable[[int, int], int]:
+        """(first item, count) → payload bytes of a chunk of this kind of step."""
+        if kind == COLUMN:
+            return lambda _, count: count
+        return lambda _, count: neighbour_bytes(count, self.n_items)
+
+    def _open_columns(self, column: int) -> None:
+        """Write codebooks and COLUMNS until a column is open."""
+        columns = self.codes.columns
+        while self.opened <= column:
+            book = int(columns[self.opened, 0])
+            self._give_codebook(book)
+            stop = self.opened
+            while stop < len(columns) and int(columns[stop, 0]) == book:
+                stop += 1
+            entries = [self._column(number) for number in range(self.opened, stop)]
+            for start, n in self._cuts(self.opened, stop - self.opened, lambda _, n: 16 * n):
+                part = entries[start - self.opened : start - self.opened + n]
+                self._add(Kind.COLUMNS, b"".join(part), start, 0, n)
+            self.opened = stop
+
+    def _column(self, number: int) -> bytes:
+        """The entry of one column, after its range and scale were checked."""
+        book, block, scale = self.codes.columns[number].tolist()
+        width = self.codes.codebooks[book].shape[1] // 8
+        covered = self.scales[block : block + width]
+        if block < 0 or block + width > len(self.scales) or scale < 1:
+            raise InputError(
+                f"column {number} covers {width} blocks from {block} with scale {scale}, expected "
+                f"blocks within {len(self.scales)} and a scale from 1"
+            )
+        covered += scale
+        if int(covered.max()) > MAX_SCALE:
+            raise InputError(
+                f"the scales over a block of column {number} sum to {int(covered.max())}, "
+                f"expected at most {MAX_SCALE}"
+            )
+        return column_entry(self.books[book], block, scale, self.weights[number + 1])
+
+    def _give_codebook(self, book: int) -> None:
+        """Write a codebook that has not come yet."""
+        if book in self.books:
+            return
+        if not 0 <= book < len(self.codes.codebooks) or len(self.books) == MAX_CODEBOOKS:
+            raise InputError(
+                f"codebook {book} of {len(self.codes.codebooks)}, expected at most {MAX_CODEBOOKS}"
+            )
+        self.books[book] = len(self.books)
+        words = self.codes.codebooks[book]
+        width = words.shape[1]
+        for start, n in self._cuts(0, CODEWORDS, lambda _, n: width * n):
+            payload = words[start : start + n].tobytes()
+            self._add(Kind.CODEBOOK, payload, self.books[book], start, n, width // 8)
+
+    def _give_ids(self, stop: int) -> None:
+        """Write the ids of all items below `stop` that have not come yet."""
+        if self.ids is None or stop <= self.known:
+            return
+        cuts = self._cuts(self.known, stop - self.known, self.ids.payload_bytes)
+        for start, n in cuts:
+            self._add(Kind.IDS, self.ids.payload(start, n), 0, start, n)
+        self.known = stop
+
+    def _cuts(
+        self, first: int, count: int, payload_bytes: Callable[[int, int], int]
+    ) -> Iterator[tuple[int, int]]:
+        """(first, count) of chunks that are as even as can be, each within the room there is."""
+        while count:
+            n = count
+            if self.least:
+                n = _fitting(first, count, largest_chunk(self.at) - CHUNK_HEADER, payload_bytes)
+                even = -(-count // -(-count // n))
+                n = min(n, -(-even // 8) * 8)
+            yield first, n
+            first, count = first + n, count - n
+
+    def _add(
+        self, kind: Kind, payload: bytes, which: int, first: int, count: int, width: int = 0
+    ) -> None:
+        """Append a chunk."""
+        number = len(self.chunks)
+        if self.at < LEAST_STRIDE * (number - FREE_CHUNKS):
+            raise InputError(
+                f"chunk {number} would start at byte {self.at}, expected "
+                f"{LEAST_STRIDE * (number - FREE_CHUNKS)} or later: an order of fewer, larger steps"
+            )
+        header = ChunkHeader(len(payload), kind, width, which, first, count)
+        self.chunks.append((header, payload))
+        self.at += header.chunk_bytes
+
+
+def _fitting(first: int, count: int, room: int, payload_bytes: Callable[[int, int], int]) -> int:
+    """Most items, at least one, whose payload takes at most `room` bytes."""
+    low, high = 1, count
+    while low < high:
+        middle = (low + high + 1) // 2
+        if payload_bytes(first, middle) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,202 @@
+"""The stream's head, packed and unpacked as docs/stream-format.md says, and its limits."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from dataclasses import dataclass, field
+
+from elasticrec.errors import InputError
+
+MAGIC = b"\x89ELASTIC"
+VERSION = 4
+BLOCK = 8
+"""Numbers per block."""
+CODEWORDS = 32
+"""Codewords per codebook: a byte names one of the first 16 and one of the last 16."""
+MAX_BLOCKS, MAX_ITEMS, MAX_COLUMNS, MAX_CODEBOOKS, MAX_SLOTS = 64, 2**26, 1024, 64, 64
+MAX_SCALE = 16_384
+"""The scales of the columns that cover one block sum to at most this."""
+MAX_LENGTH, MAX_FLOAT, END_OF_DATES = 2**40, 1e9, 253_402_300_800
+ID_KINDS = ("dense", "u32", "u64", "text")
+FREE_CHUNKS, LEAST_STRIDE = 1024, 4096
+"""Chunk number k starts at byte LEAST_STRIDE * (k - FREE_CHUNKS) or later."""
+LINK = 12
+"""Bytes of a link, the beginning of a SHA-256."""
+FIRST_PART = 196
+"""Bytes of the head before the vector of a person with an empty history."""
+
+_FIRST = struct.Struct("<8sHHIBBBBIQQQQ32s32s32s28s4f")
+
+
+class StreamError(InputError):
+    """A stream, or a file that goes with one, breaks a rule of the format."""
+
+
+def need(fits: bool, message: str) -> None:
+    """Refuse by a StreamError unless a rule holds."""
+    if not fits:
+        raise StreamError(message)
+
+
+def head_bytes(n_blocks: int) -> int:
+    """Length of the head of a stream with N blocks."""
+    return 276 + BLOCK * n_blocks
+
+
+@dataclass(frozen=True)
+class Head:
+    """The fields of a stream's head (section 1)."""
+
+    n_blocks: int
+    n_items: int
+    least: int
+    """Bytes of the smallest useful prefix."""
+    length: int
+    """Bytes of the whole stream."""
+    model_id: bytes
+    votes: tuple[int, ...]
+    """(16,) the value of each 4-bit vote."""
+    popularity: bytes
+    """(28,) factor in 1/128 by the binary digits of an item's number plus 1."""
+    empty: bytes
+    """(D,) i8: the vector of a person with an empty history."""
+    unit: float
+    recency: float
+    weights: tuple[float, float] = (0.0, 0.0)
+    """Vote weight of an item without columns, by history and by server vector."""
+    id_kind: int = 0
+    cosine: bool = True
+    vector_person: bool = False
+    support: int = 0
+    """Fewest distinct persons behind every neighbour; 0 where it is not known."""
+    sequence: int = 0
+    trained: int = 0
+    """Seconds since 1970-01-01 UTC."""
+    catalogue: bytes = field(default=bytes(32), repr=False)
+    link: bytes = field(default=bytes(LINK), repr=False)
+    signature: bytes = field(default=bytes(64), repr=False)
+
+    def signed_part(self) -> bytes:
+        """The bytes that a signature covers: everything before it."""
+        self.check()
+        first = _FIRST.pack(
+            MAGIC,
+            VERSION,
+            self.n_blocks,
+            self.n_items,
+            self.id_kind,
+            self.cosine,
+            self.vector_person,
+            self.support,
+            0,
+            self.sequence,
+            self.trained,
+            self.least,
+            self.length,
+            self.model_id,
+            self.catalogue,
+            struct.pack("<16H", *self.votes),
+            self.popularity,
+            self.unit,
+            self.recency,
+            *self.weights,
+        )
+        return first + self.empty + self.link
+
+    def pack(self) -> bytes:
+        """The whole head with its checksum."""
+        body = self.signed_part() + self.signature
+        return body + struct.pack("<I", zlib.crc32(body))
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Head:
+        """The head at the beginning of `data`, after all of its rules were checked."""
+        need(
+            len(data) >= FIRST_PART and data[:8] == MAGIC,
+            f"{len(data)} bytes that begin with {data[:8]!r}, expected the head of a stream",
+        )
+        fields = _FIRST.unpack_from(data)
+        _, version, n_blocks, n_items, id_kind, cosine, person, support, zero = fields[:9]
+        need(version == VERSION, f"a stream of version {version}, expected version {VERSION}")
+        need(1 <= n_blocks <= MAX_BLOCKS, f"{n_blocks} blocks, expected 1 to {MAX_BLOCKS}")
+        end = head_bytes(n_blocks)
+        need(len(data) >= end, f"{len(data)} bytes, expected a head of {end}")
+        found, made = struct.unpack_from("<I", data, end - 4)[0], zlib.crc32(data[: end - 4])
+        need(found == made, f"the head's CRC is {found:08x}, its bytes give {made:08x}")
+        need(cosine <= 1 and person <= 1, f"score {cosine}, person {person}, expected 0 or 1")
+        need(zero == 0, f"reserved bytes of the head are {zero}, expected 0")
+        sequence, trained, least, length, model_id, catalogue, votes, popularity = fields[9:17]
+        head = cls(
+            n_blocks,
+            n_items,
+            least,
+            length,
+            model_id,
+            struct.unpack("<16H", votes),
+            popularity,
+            data[FIRST_PART : end - 80],
+            fields[17],
+            fields[18],
+            (fields[19], fields[20]),
+            id_kind,
+            bool(cosine),
+            bool(person),
+            support,
+            sequence,
+            trained,
+            catalogue,
+            data[end - 80 : end - 68],
+            data[end - 68 : end - 4],
+        )
+        head.check()
+        return head
+
+    def check(self) -> None:
+        """Refuse fields outside their limits."""
+        N, V = self.n_blocks, self.n_items
+        need(1 <= N <= MAX_BLOCKS, f"{N} blocks, expected 1 to {MAX_BLOCKS}")
+        need(1 <= V <= MAX_ITEMS, f"{V} items, expected 1 to {MAX_ITEMS}")
+        need(V <= 8 * self.least, f"{V} items, expected at most 8 times least, {self.least}")
+        need(0 <= self.id_kind < len(ID_KINDS), f"id kind {self.id_kind}, expected 0 to 3")
+        need(0 <= self.support <= 255, f"support {self.support}, expected 0 to 255")
+        need(0 <= self.sequence < 2**64, f"sequence number {self.sequence}, expected 64 bits")
+        need(
+            0 <= self.trained < END_OF_DATES,
+            f"a training {self.trained} seconds after 1970, expected a year before 10000",
+        )
+        need(
+            head_bytes(N) < self.least <= self.length <= MAX_LENGTH,
+            f"least {self.least} and length {self.length}, expected more than the head, "
+            "least at most length, and length at most 2^40",
+        )
+        need(
+            len(self.votes) == 16 and self.votes[0] == 0 and list(self.votes) == sorted(self.votes),
+            f"vote values {self.votes}, expected 16 that start with 0 and never fall",
+        )
+        need(0 <= self.votes[0] and self.votes[-1] < 2**16, "a vote value above 16 bits")
+        for name, value in (
+            ("unit", self.unit),
+            ("recency", self.recency),
+            ("vote weight", self.weights[0]),
+            ("vote weight", self.weights[1]),
+        ):
+            check_float(name, value)
+        for name, part, size in (
+            ("model id", self.model_id, 32),
+            ("catalogue hash", self.catalogue, 32),
+            ("popularity table", self.popularity, 28),
+            ("empty-history vector", self.empty, BLOCK * N),
+            ("link", self.link, LINK),
+            ("signature", self.signature, 64),
+        ):
+            need(len(part) == size, f"{name} of {len(part)} bytes, expected {size}")
+
+
+def check_float(name: str, value: float) -> None:
+    """Refuse a float that the format cannot hold."""
+    need(
+        math.isfinite(value) and 0 <= value <= MAX_FLOAT,
+        f"{name} {value}, expected a finite number from 0 to 10^9",
+    )

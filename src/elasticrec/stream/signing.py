@@ -1,0 +1,108 @@
+"""Ed25519 keys and signatures of streams and withdrawn lists; needs the extra `sign`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elasticrec.errors import InputError
+from elasticrec.stream.format import Head, StreamError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+def new_key(path: Path | str) -> Path:
+    """Write a new private key to `path` and its public key to `path`.pub; the latter's path.
+
+    The private key is PEM (PKCS #8) that only its owner may read; the public one is 64 hex digits.
+    """
+    ed25519, serialization = _library()
+    path = Path(path)
+    public = path.with_name(path.name + ".pub")
+    for file in (path, public):
+        if file.exists():
+            raise InputError(f"{file}: is there already, expected the name of a new file")
+    key = ed25519.Ed25519PrivateKey.generate()
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as private:
+            private.write(pem)
+        public.write_text(public_bytes(key).hex() + "\n", encoding="ascii")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    return public
+
+
+def load_key(path: Path | str) -> Ed25519PrivateKey:
+    """The private key in a file that `new_key` or openssl wrote."""
+    ed25519, serialization = _library()
+    try:
+        key = serialization.load_pem_private_key(Path(path).read_bytes(), password=None)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, TypeError):
+        raise InputError(f"{path}: is no unencrypted PEM file, expected a private key") from None
+    if not isinstance(key, ed25519.Ed25519PrivateKey):
+        raise InputError(f"{path}: holds a key of another kind, expected Ed25519")
+    return key
+
+
+def load_public_key(path: Path | str) -> bytes:
+    """The 32 bytes of the public key in a file that `new_key` wrote."""
+    try:
+        found = bytes.fromhex(Path(path).read_text(encoding="ascii"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError:
+        found = b""
+    if len(found) != 32:
+        raise InputError(f"{path}: is no public key, expected 64 hexadecimal digits")
+    return found
+
+
+def public_bytes(key: Ed25519PrivateKey) -> bytes:
+    """The 32 bytes of a key's public half."""
+    return key.public_key().public_bytes_raw()
+
+
+def sign_head(head: Head, key: Ed25519PrivateKey) -> Head:
+    """The head with its signature (section 12)."""
+    return replace(head, signature=key.sign(head.signed_part()))
+
+
+def verify_head(head: Head, public: bytes) -> None:
+    """Refuse a head that this public key's owner did not sign."""
+    verify(head.signed_part(), head.signature, public, "the stream's head")
+
+
+def verify(content: bytes, signature: bytes, public: bytes, name: str) -> None:
+    """Refuse content whose signature is missing or wrong."""
+    from cryptography.exceptions import InvalidSignature
+
+    ed25519, _ = _library()
+    if signature == bytes(64):
+        raise StreamError(f"{name} is not signed, expected a signature of the given key")
+    try:
+        ed25519.Ed25519PublicKey.from_public_bytes(public).verify(signature, content)
+    except InvalidSignature:
+        raise StreamError(f"{name} has a signature that is not of the given key") from None
+
+
+def _library():  # type: ignore[no-untyped-def]
+    """The modules `ed25519` and `serialization` of cryptography, or an error that names it."""
+    try:
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError:
+        raise InputError(
+            "signing needs the package cryptography: pip install 'elasticrec[sign]'"
+        ) from None
+    return ed25519, serialization
