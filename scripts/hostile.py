@@ -1,59 +1,85 @@
-"""Writes device/hostile: files that every runtime must refuse, and what each of them teaches.
+"""Writes device/hostile: files that every runtime must refuse, and the rule that each breaks.
 
 `--check` fails where the committed files are not what this makes.
 """
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from elasticrec.bundle.patch import make_patch
+from elasticrec.stream.signing import public_bytes
+from scripts.conformance import readable
 from scripts.kept_files import keep_files
-from tests.bundle.damage import sound
-from tests.bundle.hostile import cases
-from tests.bundle.hostile_beside import new_bundle, patches, sound_vector, truncated_at, vectors
+from tests.stream import hostile, hostile_beside, hostile_chunks, hostile_content
+from tests.stream.damage import KEY, SOUND, sound, sound_head
+from tests.stream.golden import catalogue, withdrawn
 
 FOLDER = Path(__file__).resolve().parent.parent / "device" / "hostile"
+SUFFIXES = {
+    "stream": "elastic",
+    "vector": "vector",
+    "withdrawn": "withdrawn",
+    "catalogue": "catalogue.json",
+}
 
-PAGE = """# Hostile files
 
-Every file here breaks one rule of [the page](../../docs/bundle-format.md) and keeps the others,
-checksums included (those that are about checksums aside). A runtime refuses each of them with its
-own error (`BundleError`), without a crash, a hang, or memory for what a file merely claims.
-`python scripts/hostile.py` writes them, this page included; `make check` compares. The slow reader
-behind the golden files refuses all of them too, by test.
-
-- `sound.elastic`, `sound.vector` and `sound.patch` are what the others were made of; they are to
-  be taken.
-- `*.elastic` are refused at opening. Those that start with `late-` may open, and are then refused
-  when an id is first looked up.
-- `*.vector` are refused by `sound.elastic`; `*.patch` are refused as upgrades of `sound.elastic`.
-- `expected.json` holds `truncated`: cut `sound.elastic` at each of these lengths, where a field
-  begins or ends, and every piece is refused.
-
-| file | what it teaches |
-|---|---|
-"""
+def cases() -> Iterator[hostile.Case]:
+    """Every hostile file."""
+    yield from hostile.of_head()
+    yield from hostile.of_length()
+    yield from hostile_chunks.of_chunks()
+    yield from hostile_chunks.of_codebooks()
+    yield from hostile_chunks.of_columns()
+    yield from hostile_chunks.of_codes()
+    yield from hostile_content.of_neighbours()
+    yield from hostile_content.of_ids()
+    yield from hostile.of_authenticity()
+    yield from hostile_beside.vectors()
+    yield from hostile_beside.withdrawn_lists()
+    yield from hostile_beside.catalogues()
 
 
 def hostile_files() -> dict[str, bytes]:
     """Name → content of every file of the folder."""
     files = {
         "sound.elastic": sound(),
-        "sound.vector": sound_vector(),
-        "sound.patch": make_patch(sound(), new_bundle()),
-        "expected.json": (json.dumps({"truncated": truncated_at()}) + "\n").encode(),
+        "sound.vector": hostile_beside.sound_vector(),
+        "sound.withdrawn": withdrawn(SOUND),
+        "sound.catalogue.json": catalogue(SOUND),
     }
-    rows = []
-    for made, suffix in ((cases(), "elastic"), (vectors(), "vector"), (patches(), "patch")):
-        for name, words, content in made:
-            files[f"{name}.{suffix}"] = bytes(content)
-            rows.append(f"| `{name}.{suffix}` | {words} |")
-    return files | {"README.md": (PAGE + "\n".join(rows) + "\n").encode()}
+    described: list[dict[str, Any]] = []
+    for case in cases():
+        name = f"{case.name}.{SUFFIXES[case.kind]}"
+        files[name] = case.data
+        described.append(
+            {
+                "file": name,
+                "kind": case.kind,
+                "section": case.section,
+                "rule": case.rule,
+                "names": case.names,
+                "key": case.key,
+                "ask": case.ask,
+            }
+        )
+    head = sound_head()
+    expected = {
+        "format": "elasticrec hostile 2",
+        "public_key": public_bytes(KEY).hex(),
+        "other_key": public_bytes(hostile.STRANGER).hex(),
+        "sequence": head.sequence,
+        "head": 276 + len(head.empty),
+        "least": head.least,
+        "truncated": hostile_beside.truncated_at(),
+        "cases": described,
+    }
+    text = readable(expected)
+    return files | {"expected.json": text.encode()}
 
 
 if __name__ == "__main__":
