@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,16 @@ def new_key(path: Path | str) -> Path:
 
     The private key is PEM (PKCS #8) that only its owner may read; the public one is 64 hex digits.
     """
-    ed25519, serialization = _library()
+    _need_library()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     path = Path(path)
     public = path.with_name(path.name + ".pub")
     for file in (path, public):
         if file.exists():
             raise InputError(f"{file}: is there already, expected the name of a new file")
-    key = ed25519.Ed25519PrivateKey.generate()
+    key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -43,14 +47,17 @@ def new_key(path: Path | str) -> Path:
 
 def load_key(path: Path | str) -> Ed25519PrivateKey:
     """The private key in a file that `new_key` or openssl wrote."""
-    ed25519, serialization = _library()
+    _need_library()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     try:
-        key = serialization.load_pem_private_key(Path(path).read_bytes(), password=None)
+        key = load_pem_private_key(Path(path).read_bytes(), password=None)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, TypeError):
         raise InputError(f"{path}: is no unencrypted PEM file, expected a private key") from None
-    if not isinstance(key, ed25519.Ed25519PrivateKey):
+    if not isinstance(key, Ed25519PrivateKey):
         raise InputError(f"{path}: holds a key of another kind, expected Ed25519")
     return key
 
@@ -85,24 +92,19 @@ def verify_head(head: Head, public: bytes) -> None:
 
 def verify(content: bytes, signature: bytes, public: bytes, name: str) -> None:
     """Refuse content whose signature is missing or wrong."""
+    _need_library()
     from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    ed25519, _ = _library()
     if signature == bytes(64):
         raise StreamError(f"{name} is not signed, expected a signature of the given key")
     try:
-        ed25519.Ed25519PublicKey.from_public_bytes(public).verify(signature, content)
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, content)
     except InvalidSignature:
         raise StreamError(f"{name} has a signature that is not of the given key") from None
 
 
-def _library():  # type: ignore[no-untyped-def]
-    """The modules `ed25519` and `serialization` of cryptography, or an error that names it."""
-    try:
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise InputError(
-            "signing needs the package cryptography: pip install 'elasticrec[sign]'"
-        ) from None
-    return ed25519, serialization
+def _need_library() -> None:
+    """Refuse to go on without the package cryptography."""
+    if find_spec("cryptography") is None:
+        raise InputError("signing needs the package cryptography: pip install 'elasticrec[sign]'")
