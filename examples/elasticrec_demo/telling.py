@@ -10,7 +10,7 @@ import numpy as np
 
 from elasticrec.customizing import Customizer
 from elasticrec.errors import InputError
-from elasticrec.data.interactions import fingerprint
+from elasticrec.files import fingerprint
 from elasticrec_demo.stages import (
     estimated,
     prepared,

@@ -10,15 +10,9 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-import numpy as np
-
 from elasticrec.data.readers.columns import Columns
 from elasticrec.errors import InputError
-from elasticrec.data.filtering import MIN_INTERACTIONS, keep_frequent
-from elasticrec.data.interactions import Interactions
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.data.readers.sources import from_csr, from_frame
-from elasticrec.data.splitting import Split, split_by_user
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.model import Id, Model, Recommendation
@@ -74,7 +68,7 @@ class ElasticRecommender:
         *,
         user: str | None = None,
         item: str | None = None,
-        min_interactions: int = MIN_INTERACTIONS,
+        min_interactions: int | None = None,
     ) -> ElasticRecommender:
         """This recommender, trained on some data.
 
@@ -93,7 +87,7 @@ class ElasticRecommender:
         config = PrepareConfig(
             columns=Columns(user, item), min_interactions=min_interactions, seed=self.config.seed
         )
-        split = as_split(data, config)
+        split = prepare(data, config)
         trained = train(split, self.config, device=self.device)
         groups = min(self.space.n_groups, split.n_items)
         space = replace(self.space, n_groups=groups, seed=self.config.seed)
@@ -192,27 +186,3 @@ class ElasticRecommender:
         recommender._model = Model.load(folder)
         recommender._folder = Path(folder)
         return recommender
-
-
-def as_split(data: Any, config: PrepareConfig) -> Split:
-    """The data as a split: as it is where it is one, else filtered and split as configured.
-
-    Args:
-        data: whatever `ElasticRecommender.fit` accepts.
-    """
-    if isinstance(data, Split):
-        return data
-    if isinstance(data, str | Path):
-        return Split.load(data) if Path(data).suffix == ".npz" else prepare(data, config)
-    if hasattr(data, "tocoo"):
-        data = from_csr(data)
-    elif hasattr(data, "columns"):
-        data = from_frame(data, user=config.columns.user, item=config.columns.item)
-    elif not isinstance(data, Interactions):
-        raise InputError(
-            f"cannot fit {type(data).__name__}; expected a Split, Interactions, a scipy sparse "
-            "matrix, a pandas or polars frame, or a path"
-        )
-    least = MIN_INTERACTIONS if config.min_interactions is None else config.min_interactions
-    frequent = keep_frequent(data, per_user=least, per_item=least)
-    return split_by_user(frequent, rng=np.random.default_rng(config.seed))

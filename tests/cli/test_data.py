@@ -28,8 +28,8 @@ def test_prepare_writes_a_split_and_prints_its_counts(elasticrec, ratings, tmp_p
     split = Split.load(out)
     assert (split.name, split.n_users, split.n_items) == ("films", 30, 20)
     assert "#User" in result.stdout
-    assert "600" in result.stdout
-    assert "0.00%" in result.stdout
+    assert f"{ratings}: 600 interactions of 30 users with 20 items" in result.stderr
+    assert "films: split random-70-10-20" in result.stderr
     assert {file.name for file in tmp_path.iterdir()} == {"ratings.csv", "split.npz"}
 
 
@@ -38,13 +38,13 @@ def test_stats_prints_the_papers_columns(elasticrec, ratings, tmp_path):
     assert elasticrec("data", "prepare", ratings, "-o", out).exit_code == 0
     result = elasticrec("data", "stats", out)
     rows = [line.split() for line in result.stdout.splitlines() if line.strip()]
-    assert rows[0] == ["Dataset", "#User", "#Item", "#Interaction", "Sparsity"]
-    assert rows[1] == ["ratings", "30", "20", "600", "0.00%"]
+    assert rows[0] == ["Dataset", "#User", "#Item", "#Interaction", "Sparsity", "Split"]
+    assert rows[1] == ["ratings", "30", "20", "600", "0.00%", "random-70-10-20"]
     drawn = len(set(Split.load(out).validation.items.tolist()))
     assert rows[3:] == [
-        ["train", "30", "20", "420", "14", "14", "0.0%"],
-        ["validation", "30", str(drawn), "60", "2", "2", "0.0%"],
-        ["test", "30", "20", "120", "4", "4", "0.0%"],
+        ["train", "30", "30", "20", "420", "14-14", "0.0%"],
+        ["validation", "30", "30", str(drawn), "60", "2-2", "0.0%"],
+        ["test", "30", "30", "20", "120", "4-4", "0.0%"],
     ]
 
 
@@ -75,16 +75,34 @@ def test_published_lists(elasticrec, tmp_path):
     items = "".join(f"{k + 100} {k}\n" for k in range(8))
     (tmp_path / "item_list.txt").write_text("org_id remap_id\n" + items)
     out = tmp_path / "split.npz"
-    options = ["--test", tmp_path / "test.txt.gz", "--id-lists", "--validation-users", 1]
+    options = ["--test", tmp_path / "test.txt.gz", "--id-lists"]
     result = elasticrec("data", "prepare", tmp_path / "train.txt.gz", "-o", out, *options)
     assert result.exit_code == 0, result.output
     split = Split.load(out)
     assert split.user_ids.values.tolist() == ["ann", "bob"]
     assert split.item_ids.of_number(7) == 107
-    assert (split.kind, len(split.validation)) == ("published", 1)
-    options = ["--test", tmp_path / "test.txt.gz", "--validation-everyone"]
-    elasticrec("data", "prepare", tmp_path / "train.txt.gz", "-o", out, *options)
-    assert len(Split.load(out).validation) == 2
+    assert (split.kind, len(split.validation)) == ("published-random", 2)
+    elasticrec("data", "prepare", tmp_path / "train.txt.gz", "-o", out, *options,
+               "--validation", "last")  # fmt: skip
+    split = Split.load(out)
+    assert (split.kind, split.validation.items.tolist()) == ("published-last", [3, 5])
+
+
+def test_times_and_the_order_of_rows(elasticrec, tmp_path):
+    rows = [f"{u},{i},{(7 * i) % 20}" for u in range(15) for i in range(20)]
+    (tmp_path / "log.csv").write_text("who,what,at\n" + "\n".join(rows) + "\n")
+    out = tmp_path / "split.npz"
+    named = [tmp_path / "log.csv", "-o", out, "--user", "who", "--item", "what"]
+    for options, kind, last in [
+        (["--time", "at"], "temporal-70-10-20", 17),
+        (["--time", "at", "--split", "last"], "last-70-10-20", 17),
+        (["--ordered", "--split", "last"], "last-70-10-20", 19),
+        (["--ordered"], "random-70-10-20", None),
+    ]:
+        assert elasticrec("data", "prepare", *named, *options).exit_code == 0
+        split = Split.load(out)
+        assert split.kind == kind
+        assert last is None or split.test.history().of(0)[-1] == last
 
 
 @pytest.mark.parametrize(
@@ -94,24 +112,22 @@ def test_published_lists(elasticrec, tmp_path):
         (b"", [], "is empty"),
         (b"user,item\n1,\n", [], "line 2: the item is missing"),
         (b"user,item\n1,2\n1,3\n", [], "nothing is left after filtering"),
-        (b"user,item\n1,2\n", ["--min-interactions", 1], "line 2: user 1 has 1 interaction"),
         (b"user,item\n1,2\n", ["--min-rating", 4], "expected a rating column"),
-        (b"user,item\n1,2\n", ["--split", "published"], "no test file"),
+        (b"user,item\n1,2\n1,3\n", ["--split", "last", "--min-interactions", 1], "has neither"),
+        (b"user,item\n1,2\n", ["--split", "temporal", "--min-interactions", 1], "has no times"),
         (b"0 1\nx 2\n", ["--format", "lists"], "line 2: found 'x'"),
         (gzip.compress(b"user,item\n1,2\n" * 99, mtime=0), [], "is a binary file"),
     ],
 )
-def test_bad_input_is_one_line_code_2_and_nothing_written(
+def test_bad_input_ends_with_one_line_and_code_2_and_writes_nothing(
     elasticrec, tmp_path, content, options, message
 ):
     source = tmp_path / "in.csv"
     source.write_bytes(content)
     result = elasticrec("data", "prepare", source, "-o", tmp_path / "split.npz", *options)
     assert result.exit_code == 2
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("error: ")
-    assert message in lines[0]
+    assert result.stderr.count("error: ") == 1
+    assert message in result.stderr.splitlines()[-1]
     assert list(tmp_path.iterdir()) == [source]
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.interactions import Ids, Interactions, Pairs, fingerprint
+from elasticrec.data.interactions import Ids, Interactions, Pairs
 
 CELLS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), max_size=40)
 
@@ -78,22 +78,65 @@ def test_broken_promises_are_named(indptr, items, message):
         Pairs(indptr, items, 7).check()
 
 
+def whole_of(cells, **options):
+    """Interactions of rows (user, item) among the users a, b and the items 5, 6, 7."""
+    users, items = np.array(cells).T
+    return Interactions.of_columns(users, items, Ids.of(["a", "b"]), Ids.of([5, 6, 7]), **options)
+
+
+CLICKS = [(1, 0), (0, 1), (1, 2), (1, 0), (1, 1)]
+
+
 def test_of_duplicates_the_earliest_time_stays():
-    whole = Interactions.of_columns(
-        np.array([1, 0, 1, 1]),
-        np.array([0, 1, 0, 1]),
-        Ids.of(["a", "b"]),
-        Ids.of([5, 6]),
-        times=np.array([30, 20, 10, 40]),
+    whole = whole_of(CLICKS, times=np.array([30, 20, 25, 10, 40]))
+    assert whole.pairs.users.tolist() == [0, 1, 1, 1]
+    assert whole.pairs.items.tolist() == [1, 0, 1, 2]
+    assert whole.times.tolist() == [20, 10, 40, 25]
+    assert whole.pairs.order.tolist() == [0, 0, 2, 1]
+    assert whole.pairs.history().of(1).tolist() == [0, 2, 1]
+
+
+def test_rows_are_an_order_only_if_they_are_said_to_be():
+    ordered = whole_of(CLICKS, ordered=True).pairs
+    assert ordered.order.tolist() == [0, 0, 2, 1]
+    unordered = whole_of(CLICKS).pairs
+    assert unordered.order is None
+    assert unordered.history().of(1).tolist() == [0, 1, 2]
+
+
+def test_times_outrank_rows_and_equal_times_go_by_item_number():
+    whole = whole_of(CLICKS, times=np.array([7, 7, 7, 7, 3]), ordered=True)
+    assert whole.pairs.history().of(1).tolist() == [1, 0, 2]
+
+
+@given(st.lists(st.permutations(range(7)), min_size=3, max_size=3), st.randoms())
+@settings(deadline=None, max_examples=40)
+def test_an_order_survives_every_change_of_numbers(lists, random):
+    users = np.repeat(np.arange(3), 7)
+    pairs = Pairs.from_arrays(
+        users, np.concatenate(lists), n_users=3, n_items=7, order=np.arange(21, dtype=np.int32)
     )
-    assert whole.pairs.users.tolist() == [0, 1, 1]
-    assert whole.pairs.items.tolist() == [1, 0, 1]
-    assert whole.times.tolist() == [20, 10, 40]
+    pairs.check()
+    older = np.array([random.random() < 0.5 for _ in range(21)])
+    parts = pairs.where(older).union(pairs.where(~older))
+    new_of_old = np.array(random.sample(range(7), 7))
+    moved = parts.renumbered(new_of_old).rows(np.array([2, 0]))
+    moved.check()
+    for k, user in enumerate([2, 0]):
+        assert moved.history().of(k).tolist() == new_of_old[lists[user]].tolist()
+        assert moved.history([k]).of(0).tolist() == new_of_old[lists[user]].tolist()
 
 
-def test_fingerprint_sees_names_types_shapes_and_values():
-    base = {"a": np.arange(4)}
-    assert fingerprint(base) == fingerprint({"a": np.arange(4)})
-    others = [{"b": np.arange(4)}, {"a": np.arange(4, dtype=np.int32)}]
-    others += [{"a": np.arange(4).reshape(2, 2)}, {"a": np.array([0, 1, 2, 4])}]
-    assert fingerprint(base) not in {fingerprint(other) for other in others}
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ([0, 0], "same place"),
+        ([0], "1 places for 2 pairs"),
+        ([0.0, 1.0], "float64"),
+    ],
+)
+def test_a_broken_order_is_named(order, message):
+    kind = np.float64 if isinstance(order[0], float) else np.int32
+    indptr, items = np.array([0, 2]), np.array([1, 2], np.int32)
+    with pytest.raises(ValueError, match=message):
+        Pairs(indptr, items, 7, np.array(order, kind)).check()

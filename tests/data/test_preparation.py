@@ -1,11 +1,14 @@
 import re
 
+import numpy as np
+import polars as pl
 import pytest
 
-from elasticrec.data.readers.columns import Columns
-from elasticrec.errors import InputError
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.data.splitting import PARTS
+from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.sources import read
+from elasticrec.data.split import PARTS
+from elasticrec.errors import InputError
 
 
 @pytest.fixture
@@ -17,38 +20,118 @@ def shop(tmp_path):
     return path
 
 
-def test_read_filter_split(shop):
-    told = []
-    split = prepare(shop, report=told.append)
+def test_read_filter_split(shop, caplog):
+    with caplog.at_level("INFO"):
+        split = prepare(shop, PrepareConfig(split="random"))
     split.check()
     assert (split.n_users, split.n_items) == (12, 10)
     assert [len(getattr(split, part)) for part in PARTS] == [84, 12, 24]
     assert (split.name, split.kind) == ("shop", "random-70-10-20")
     assert "rare" not in split.user_ids.values.tolist()
-    assert told == [
-        f"reading {shop}",
-        "filtering 121 interactions",
-        "splitting 120 interactions",
+    assert caplog.messages == [
+        f"{shop}: 121 interactions of 13 users with 10 items; 0 rows repeat one",
+        "filter at 10 (round 1): leaves out 1 users, 0 items, 1 interactions",
+        f"{shop}: kept 12 of 13 users, 10 of 10 items, 120 of 121 interactions",
+        "shop: split random-70-10-20",
     ]
 
 
+def test_sources_of_every_type(shop, tmp_path):
+    expected = prepare(shop, PrepareConfig(name="shop")).fingerprint()
+    assert prepare(pl.read_csv(shop), PrepareConfig(name="shop")).fingerprint() == expected
+    whole = read(shop)
+    assert prepare(whole).fingerprint() == expected
+    assert prepare(whole, PrepareConfig(name="other")).name == "other"
+    counts = prepare(whole.pairs.csr(), PrepareConfig(split="random"))
+    assert (counts.n_users, counts.n_items, counts.name) == (12, 10, "data")
+    assert prepare(counts) is counts
+    counts.save(tmp_path / "split.npz")
+    assert prepare(tmp_path / "split.npz").fingerprint() == counts.fingerprint()
+    with pytest.raises(InputError, match="is of type list, expected a path, Interactions"):
+        prepare([[1, 2]])
+
+
 def test_the_seed_decides(shop):
-    prints = [prepare(shop, PrepareConfig(seed=seed)).fingerprint() for seed in (0, 0, 1)]
+    prints = [
+        prepare(shop, PrepareConfig(seed=seed, split="random")).fingerprint() for seed in (0, 0, 1)
+    ]
     assert prints[0] == prints[1] != prints[2]
 
 
-def test_temporal(shop):
-    split = prepare(shop, PrepareConfig(split="temporal", name="mine"))
-    assert (split.name, split.kind) == ("mine", "temporal")
+def test_the_last_items_by_time(shop):
+    split = prepare(shop, PrepareConfig(split="last", name="mine"))
+    assert (split.name, split.kind) == ("mine", "last-70-10-20")
     for user in range(12):
         assert split.train.of(user).tolist() == list(range(7))
         assert split.test.of(user).tolist() == [8, 9]
+    assert split.train_order[:7].tolist() == list(range(7))
+
+
+def test_users_who_come_one_after_the_other_are_split_by_their_last_items(shop, caplog):
+    with caplog.at_level("INFO"):
+        assert prepare(shop).kind == "last-70-10-20"
+    assert "17 % of the interactions behind a cut in time belong to users with" in caplog.text
+    cut = prepare(shop, PrepareConfig(split="temporal"))
+    assert cut.kind == "temporal-70-10-20"
+    assert (cut.train.per_user == 0).sum() == 3
+
+
+def test_users_who_stay_are_split_by_one_cut_in_time(tmp_path):
+    rows = [f"{u},{i},2020-01-{i + 1:02d}" for u in range(12) for i in range(20)]
+    (tmp_path / "a.csv").write_text("user,item,date\n" + "\n".join(rows) + "\n")
+    split = prepare(tmp_path / "a.csv")
+    assert split.kind == "temporal-70-10-20"
+    assert split.test.of(3).tolist() == [16, 17, 18, 19]
+    rows = [row[: row.rindex(",")] + ",2020-01-01" for row in rows]
+    (tmp_path / "a.csv").write_text("user,item,date\n" + "\n".join(rows) + "\n")
+    assert prepare(tmp_path / "a.csv").kind == "last-70-10-20"
+
+
+@pytest.mark.parametrize("drift", [True, False])
+def test_a_recorded_order_is_used_where_it_says_something(tmp_path, rng, drift):
+    lists = [rng.choice(40, size=12, replace=False) for _ in range(300)]
+    if drift:
+        lists = [row[np.argsort(row % 7 + rng.normal(0, 3, 12))] for row in lists]
+    path = tmp_path / "lists.txt"
+    path.write_text("".join(f"{u} {' '.join(map(str, row))}\n" for u, row in enumerate(lists)))
+    split = prepare(path)
+    assert split.kind == ("last-70-10-20" if drift else "random-70-10-20")
+    assert (split.train_order is not None) == drift
+    assert prepare(path, PrepareConfig(split="last")).history().of(5).tolist() == (
+        lists[5][:9].tolist()
+    )
+    table = tmp_path / "rows.csv"
+    rows = "".join(f"{u},{item}\n" for u, row in enumerate(lists) for item in row)
+    table.write_text("user,item\n" + rows)
+    assert prepare(table).kind == "random-70-10-20"
+    same = prepare(table, PrepareConfig(columns=Columns(ordered=True), name="lists"))
+    assert same.fingerprint() == split.fingerprint()
+    (tmp_path / "test.txt").write_text("".join(f"{u} 50\n" for u in range(300)))
+    test = {"test": tmp_path / "test.txt"}
+    assert prepare(path, PrepareConfig(**test)).kind == (
+        "published-last" if drift else "published-random"
+    )
+    for validation in ("last", "random"):
+        published = prepare(path, PrepareConfig(**test, validation=validation))
+        assert published.kind == f"published-{validation}"
+
+
+def test_published_tables_with_times_give_their_last_items(tmp_path):
+    rows = [f"{u},{i},{i + 1}" for u in "ab" for i in (5, 3, 7, 1, 9, 2, 8, 6)]
+    (tmp_path / "train.csv").write_text("user,item,time\n" + "\n".join(rows) + "\n")
+    (tmp_path / "test.csv").write_text("user,item,time\na,4,99\n")
+    split = prepare(tmp_path / "train.csv", PrepareConfig(test=tmp_path / "test.csv"))
+    assert split.kind == "published-last"
+    assert [split.item_ids.of_number(i) for i in split.validation.items] == [9, 9]
 
 
 def test_a_smallest_rating_and_titles(shop, tmp_path):
     (tmp_path / "titles.csv").write_text("id,title\n104,Four\n")
     config = PrepareConfig(
-        columns=Columns(min_rating=4), min_interactions=2, titles=tmp_path / "titles.csv"
+        columns=Columns(min_rating=4),
+        min_interactions=2,
+        titles=tmp_path / "titles.csv",
+        split="random",
     )
     split = prepare(shop, config)
     assert split.item_ids.values.tolist() == [103, 104, 108, 109]
@@ -60,7 +143,12 @@ def test_published_lists_are_not_filtered(tmp_path):
     (tmp_path / "test.txt").write_text("0 9\n1\n2 11\n")
     split = prepare(tmp_path / "train.txt", PrepareConfig(test=tmp_path / "test.txt", name="p"))
     split.check()
-    assert (split.n_users, split.n_items, split.kind, split.name) == (3, 12, "published", "p")
+    assert (split.n_users, split.n_items, split.kind, split.name) == (
+        3,
+        12,
+        "published-random",
+        "p",
+    )
     assert split.validation.per_user.tolist() == [1, 0, 0]
     assert split.test.per_user.tolist() == [1, 0, 1]
     assert split.train.of(1).tolist() == [8]
@@ -82,25 +170,16 @@ def test_everything_filtered_away_names_the_file(shop):
         prepare(shop, PrepareConfig(min_interactions=20))
 
 
-def test_a_user_with_one_interaction_is_named_with_her_line(shop, tmp_path):
-    expected = f"{shop} line 122: user 'rare' has 1 interaction (1 such users), expected at least 2"
-    with pytest.raises(InputError, match=re.escape(expected)):
-        prepare(shop, PrepareConfig(min_interactions=1))
-    lists = tmp_path / "lists.txt"
-    lists.write_text("0 1 2\n\n5 1\n")
-    with pytest.raises(InputError, match=re.escape(f"{lists} line 3: user 5 has 1 interaction")):
-        prepare(lists, PrepareConfig(min_interactions=1))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"split": "published"}, "split published with no test file, expected one"),
         ({"split": "random", "test": "x.txt"}, "split random with test file x.txt, expected none"),
-        ({"split": "odd"}, "split 'odd' is unknown, expected random, published, temporal"),
+        ({"split": "odd"}, "split 'odd' is unknown, expected random, last, temp"),
         ({"test": "x", "min_interactions": 5}, "a published split is never filtered"),
         ({"min_interactions": 0}, "min-interactions is 0, expected 1 or more"),
-        ({"validation_users": 0}, "validation-users is 0, expected 1 or more"),
+        ({"validation": "odd"}, "validation 'odd' is unknown, expected last or random"),
+        ({"validation": "last"}, "validation last with no test file, expected one"),
     ],
 )
 def test_contradictions_are_refused(options, message):

@@ -1,10 +1,12 @@
-import numpy as np
+from dataclasses import replace
+
 import pytest
 
 from elasticrec.data.counts import count
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.data.readers.sources import read_published
-from elasticrec.data.splitting import PARTS, published_split
+from elasticrec.data.readers.lists import read_lists, read_published
+from elasticrec.data.sequence import sequence_or_none
+from elasticrec.data.split import PARTS
 
 pytestmark = pytest.mark.realdata
 
@@ -28,8 +30,11 @@ def test_counts_are_the_published_ones(real_data, name):
     assert len(split.train) + len(split.validation) == n_train
     assert len(split.test) == n_test
     assert (split.test.per_user == 0).sum() == untested
-    assert (split.validation.per_user > 0).sum() == 5_000
-    assert (split.name, split.kind) == (name, "published")
+    assert len(split.validation) / n_train == pytest.approx(1 / 8, abs=0.005)
+    assert (split.train.per_user > 0).all()
+    ordered = name != "amazon-book"
+    assert (split.name, split.kind) == (name, f"published-{'last' if ordered else 'random'}")
+    assert (split.train_order is not None) == ordered
 
 
 @pytest.mark.parametrize(
@@ -42,14 +47,17 @@ def test_counts_are_the_published_ones(real_data, name):
 )
 def test_original_ids_come_from_the_lists_beside(real_data, name, first):
     folder = real_data / name
-    train, test = read_published(folder / PUBLISHED[name][0], folder / "test.txt.gz", id_lists=True)
+    train, _ = read_published(folder / PUBLISHED[name][0], folder / "test.txt.gz", id_lists=True)
     assert (train.user_ids.of_number(0), train.item_ids.of_number(0)) == first
     assert (len(train.user_ids), len(train.item_ids)) == PUBLISHED[name][1:3]
-    split = published_split(train, test, rng=np.random.default_rng(0), everyone=True)
-    split.check()
-    eighth = len(split.validation) / len(train.pairs)
-    assert eighth == pytest.approx(1 / 8, abs=0.005)
-    assert (split.train.per_user > 0).all()
+
+
+def test_lists_in_the_order_of_time_are_told_from_others(real_data, rng):
+    sports = read_lists(real_data / "amazon-sports" / "sequences.txt.gz").pairs
+    assert sequence_or_none(sports, "sports") is sports
+    gowalla = read_lists(real_data / "gowalla" / "train.txt.gz").pairs
+    shuffled = gowalla.rank(rng.random(len(gowalla)))
+    assert sequence_or_none(replace(gowalla, order=shuffled), "shuffled").order is None
 
 
 def test_goodbooks_is_its_own_ten_core():

@@ -1,3 +1,4 @@
+import dataclasses
 import io
 import subprocess
 import sys
@@ -5,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from elasticrec.errors import InputError
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import PARTS, Split
+from elasticrec.errors import InputError
 
 
 def pairs(*rows, n_items=4):
@@ -51,7 +52,7 @@ def test_a_split_without_titles_has_none_after_loading(split, tmp_path):
 def test_loading_needs_numpy_alone(split, tmp_path):
     split.save(tmp_path / "split.npz")
     code = (
-        "import sys; from elasticrec.data.splitting import Split; "
+        "import sys; from elasticrec.data.split import Split; "
         f"Split.load({str(tmp_path / 'split.npz')!r}); "
         "print([m for m in ('polars', 'pandas', 'scipy', 'torch') if m in sys.modules])"
     )
@@ -70,6 +71,37 @@ def test_renumbering_keeps_who_took_what(split):
     assert moved.titles.tolist() == ["日本", "", "Ä", "c"]
 
 
+@pytest.fixture
+def ordered(split):
+    """The split with an order: ann took item 1 before item 0."""
+    return dataclasses.replace(
+        split,
+        **{
+            part: dataclasses.replace(getattr(split, part), order=np.array(order, np.int32))
+            for part, order in (("train", [1, 0, 0]), ("validation", [2]), ("test", [3, 1]))
+        },
+    )
+
+
+def test_the_order_of_train_is_kept_in_the_file(split, ordered, tmp_path):
+    assert split.train_order is None
+    ordered.save(tmp_path / "split.npz")
+    loaded = Split.load(tmp_path / "split.npz")
+    assert loaded.train_order.tolist() == [1, 0, 0]
+    assert loaded.fingerprint() == ordered.fingerprint() != split.fingerprint()
+
+
+def test_histories_are_oldest_first_and_by_number_without_an_order(split, ordered):
+    users = np.array([1, 0])
+    assert [ordered.history(users).of(k).tolist() for k in (0, 1)] == [[2], [1, 0]]
+    assert [split.history(users).of(k).tolist() for k in (0, 1)] == [[2], [0, 1]]
+    assert ordered.ages(users).tolist() == [0, 0, 1]
+    assert split.ages(users) is None
+    seen = ordered.train.union(ordered.validation)
+    assert seen.history().of(0).tolist() == [1, 0, 2]
+    assert len(split.history()) == 2
+
+
 def replaced(split, path, **changes):
     arrays = {name: array for name, array in split.arrays().items() if name not in changes}
     arrays |= {name: array for name, array in changes.items() if array is not None}
@@ -82,6 +114,8 @@ def replaced(split, path, **changes):
         ("test.items", np.array([3, 7], np.int32), "expected 0 to 3"),
         ("test.items", np.array([1, 0], np.int32), "in two parts"),
         ("train.indptr", np.array([0, 5, 3]), "fall"),
+        ("train.order", np.array([1, 1, 0], np.int32), "same place in the order"),
+        ("train.order", np.array([1, 0], np.int32), "2 places for 3 pairs"),
         ("train.indptr", np.array([0, 2, 3, 3]), "counts 2 users, train 3"),
         ("n_items", np.array(5), "4 item ids"),
         ("n_items", np.array([1, 2]), "cannot be used"),

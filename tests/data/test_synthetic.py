@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from elasticrec.data.splitting import PARTS
+from elasticrec.data.split import PARTS
 from elasticrec.data.synthetic import planted_world, two_tastes
 
 

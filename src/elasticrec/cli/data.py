@@ -1,4 +1,4 @@
-"""`elasticrec data`: prepare a split from raw files, and count one."""
+"""The command group `data`: prepare a split from raw files, and count one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 class Format(StrEnum):
-    """What the source is."""
+    """Format of the source."""
 
     auto = "auto"
     csv = "csv"
@@ -27,11 +27,20 @@ class Format(StrEnum):
 
 
 class Kind(StrEnum):
-    """How the interactions are split."""
+    """Kind of the split."""
 
-    random = "random"
-    published = "published"
+    auto = "auto"
     temporal = "temporal"
+    last = "last"
+    random = "random"
+
+
+class Validation(StrEnum):
+    """Items of a published train part that are held out."""
+
+    auto = "auto"
+    last = "last"
+    random = "random"
 
 
 @app.callback()
@@ -48,7 +57,7 @@ def prepare(
         "split.npz"
     ),
     format: Annotated[  # noqa: A002
-        Format, typer.Option(help="What the source is; auto: by the end of its name.")
+        Format, typer.Option(help="Format of the source; auto: by the end of its name.")
     ] = Format.auto,
     user: Annotated[str | None, typer.Option(help="Column of the users.")] = None,
     item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
@@ -58,25 +67,31 @@ def prepare(
     min_rating: Annotated[
         float | None, typer.Option(help="Leave out interactions with a smaller rating.")
     ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="Column of the times, for --split temporal.")
-    ] = None,
+    time: Annotated[str | None, typer.Option(help="Column of the times.")] = None,
+    ordered: Annotated[
+        bool, typer.Option(help="The rows of a table without times run from old to new.")
+    ] = False,
     test: Annotated[
         Path | None, typer.Option(help="The published test part; SOURCE is then the train part.")
     ] = None,
     min_interactions: Annotated[
         int | None,
-        typer.Option(help="Fewest per user and item (10; a published split is not filtered)."),
+        typer.Option(
+            help="Fewest per user and item (10, or fewer if that drops more than half of the "
+            "interactions; a published split is not filtered)."
+        ),
     ] = None,
     split: Annotated[
-        Kind | None, typer.Option(help="How to split (random; published if --test is given).")
-    ] = None,
-    validation_users: Annotated[
-        int, typer.Option(help="Published: users who give an eighth of train for validation.")
-    ] = 5_000,
-    validation_everyone: Annotated[
-        bool, typer.Option(help="Published: take that eighth from everyone.")
-    ] = False,
+        Kind,
+        typer.Option(
+            help="One cut in time, each user's last items, or random ones; auto: the first of "
+            "these that the data allow."
+        ),
+    ] = Kind.auto,
+    validation: Annotated[
+        Validation,
+        typer.Option(help="With --test: the eighth of each user's train items to hold out."),
+    ] = Validation.auto,
     id_lists: Annotated[
         bool, typer.Option(help="Lists: ids from user_list.txt and item_list.txt beside SOURCE.")
     ] = False,
@@ -95,32 +110,30 @@ def prepare(
       elasticrec data prepare ratings.csv --min-rating 4 -o split.npz
       elasticrec data prepare gowalla/train.txt.gz --test gowalla/test.txt.gz -o gowalla.npz
     """
-    from rich.console import Console
-    from rich.text import Text
-
-    from elasticrec.data.readers.columns import Columns
-    from elasticrec.files import check_writable
+    from elasticrec.cli._log import logged_to_stderr
     from elasticrec.data.preparation import PrepareConfig
     from elasticrec.data.preparation import prepare as prepare_split
+    from elasticrec.data.readers.columns import Columns
+    from elasticrec.files import check_writable
+    from elasticrec.stages import stage
 
     config = PrepareConfig(
         format=None if format is Format.auto else format.value,
-        columns=Columns(user, item, rating, time, min_rating),
+        columns=Columns(user, item, rating, time, min_rating, ordered=ordered),
         test=test,
-        split=None if split is None else split.value,
+        split=None if split is Kind.auto else split.value,
+        validation=None if validation is Validation.auto else validation.value,
         min_interactions=min_interactions,
-        validation_users=validation_users,
-        validation_everyone=validation_everyone,
         id_lists=id_lists,
         titles=titles,
         name=name,
         seed=seed,
     )
     check_writable(out)
-    with Console(stderr=True).status("") as status:
-        prepared = prepare_split(source, config, report=lambda step: status.update(Text(step)))
-        status.update(Text(f"writing {out}"))
-        prepared.save(out)
+    with logged_to_stderr():
+        prepared = prepare_split(source, config)
+        with stage(f"writing {out}"):
+            prepared.save(out)
     print(f"wrote {out}")
     _print_counts(prepared)
 
@@ -151,16 +164,17 @@ def _print_counts(split: Split) -> None:
     whole, *parts = count(split)
     console = Console()
     table = Table("Dataset", box=None)
-    for heading in ("#User", "#Item", "#Interaction", "Sparsity"):
+    for heading in ("#User", "#Item", "#Interaction", "Sparsity", "Split"):
         table.add_column(heading, justify="right")
     numbers = (f"{n:,}" for n in (whole.users, whole.items, whole.interactions))
-    table.add_row(Text(split.name), *numbers, f"{whole.sparsity:.2%}")
+    table.add_row(Text(split.name), *numbers, f"{whole.sparsity:.2%}", Text(split.kind))
     console.print(table)
     console.print()
-    table = Table(f"Part ({split.kind})", box=None)
-    for heading in ("Users", "Items", "Interactions", "Fewest", "Most", "Rare items"):
+    table = Table("Part", box=None)
+    for heading in ("Users", "In train", "Items", "Interactions", "Per user", "Rare items"):
         table.add_column(heading, justify="right")
     for part in parts:
-        numbers = (f"{n:,}" for n in (part.users, part.items, part.interactions, *part.per_user))
-        table.add_row(part.part, *numbers, f"{part.rare:.1%}")
+        counts = (part.users, part.known, part.items, part.interactions)
+        span = "{}-{}".format(*part.per_user)
+        table.add_row(part.part, *(f"{n:,}" for n in counts), span, f"{part.rare:.1%}")
     console.print(table)

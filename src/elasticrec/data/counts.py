@@ -1,4 +1,4 @@
-"""How large a data set is, counted as the paper's dataset table counts."""
+"""Counts of a data set and of its parts, as in the paper's dataset table."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Counts:
     """Distinct pairs."""
     per_user: tuple[int, int]
     """Fewest and most pairs of those users."""
+    known: int = 0
+    """Users with at least one pair who have train items."""
     rare: float = 0.0
     """Share of the pairs whose item has fewer than `RARE` train pairs."""
 
@@ -41,12 +43,14 @@ def count(split: Split) -> list[Counts]:
     parts = {part: getattr(split, part) for part in PARTS}
     whole = split.train.union(split.validation).union(split.test)
     counted = [Counts("all", split.n_users, split.n_items, len(whole), _span(whole))]
-    for part, pairs in parts.items():
+    for part in PARTS:
+        pairs: Pairs = getattr(split, part)
         users = int(np.count_nonzero(pairs.per_user))
         items = int(np.count_nonzero(pairs.per_item))
+        known = int(np.count_nonzero(pairs.per_user[split.train.per_user > 0]))
         rare = split.train.per_item[pairs.items] < RARE
         share = float(rare.mean()) if len(pairs) else 0.0
-        counted.append(Counts(part, users, items, len(pairs), _span(pairs), share))
+        counted.append(Counts(part, users, items, len(pairs), _span(pairs), known, share))
     return counted
 
 

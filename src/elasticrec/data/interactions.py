@@ -1,9 +1,8 @@
-"""Who took what: user-item pairs with dense numbers, and the original ids behind the numbers."""
+"""Interactions: distinct user-item pairs in dense numbers, and the original ids behind them."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,24 @@ from elasticrec.data.ids import Ids
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Ids", "Interactions", "Pairs", "fingerprint"]
+__all__ = ["Histories", "Ids", "Interactions", "Pairs"]
+
+
+@dataclass(frozen=True)
+class Histories:
+    """Item lists of some users, each oldest first."""
+
+    indptr: np.ndarray
+    """(n + 1,) int64: list k is `items[indptr[k]:indptr[k + 1]]`."""
+    items: np.ndarray
+    """(m,) int32: item numbers."""
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def of(self, k: int) -> np.ndarray:
+        """The item numbers of list k, oldest first."""
+        return self.items[self.indptr[k] : self.indptr[k + 1]]
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,9 @@ class Pairs:
     """(n,) int32: item numbers, ascending and distinct within a user."""
     n_items: int
     """How many items exist, seen here or not."""
+    order: np.ndarray | None = None
+    """(n,) int32: each pair's place among its user's pairs, the oldest smallest, gaps allowed;
+    None where no order is known."""
 
     @property
     def n_users(self) -> int:
@@ -37,21 +56,36 @@ class Pairs:
 
     @classmethod
     def from_arrays(
-        cls, users: np.ndarray, items: np.ndarray, *, n_users: int, n_items: int
+        cls,
+        users: np.ndarray,
+        items: np.ndarray,
+        *,
+        n_users: int,
+        n_items: int,
+        order: np.ndarray | None = None,
     ) -> Pairs:
-        """Pairs of two parallel arrays in any order; duplicates are merged."""
+        """Pairs of parallel arrays in any sequence; of duplicates the first in order stays."""
         key = users.astype(np.int64) * n_items + items
-        key.sort()
-        if len(key):
-            key = key[np.concatenate(([True], key[1:] != key[:-1]))]
+        if order is None:
+            key.sort()
+        else:
+            by_key = np.lexsort((order, key))
+            key, order = key[by_key], order[by_key]
+        first = np.concatenate(([True], key[1:] != key[:-1]))[: len(key)]
+        key = key[first]
         rows, columns = np.divmod(key, n_items) if n_items else (key, key)
         indptr = np.zeros(n_users + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n_users), out=indptr[1:])
-        return cls(indptr, columns.astype(np.int32), n_items)
+        return cls(
+            indptr, columns.astype(np.int32), n_items, None if order is None else order[first]
+        )
 
     def check(self) -> None:
-        """Nothing, or a ValueError saying which promise of the fields is broken."""
-        for array, kind in ((self.indptr, np.int64), (self.items, np.int32)):
+        """Raise a ValueError where a field breaks its promise."""
+        arrays = [(self.indptr, np.int64), (self.items, np.int32)]
+        if self.order is not None:
+            arrays.append((self.order, np.int32))
+        for array, kind in arrays:
             if array.ndim != 1 or array.dtype != kind:
                 found = f"{array.dtype} with {array.ndim} axes"
                 raise ValueError(f"an array of {found}, expected {kind.__name__} with 1")
@@ -67,6 +101,12 @@ class Pairs:
         key = self.keys()
         if (key[1:] <= key[:-1]).any():
             raise ValueError("items of a user are not ascending and distinct")
+        if self.order is not None:
+            if len(self.order) != len(self.items):
+                raise ValueError(f"{len(self.order)} places for {len(self.items)} pairs")
+            key = np.sort((self.users.astype(np.int64) << 32) + self.order)
+            if (key[1:] == key[:-1]).any():
+                raise ValueError("two items of a user have the same place in the order")
 
     def keys(self) -> np.ndarray:
         """(n,) int64: one ascending number per pair, `user * n_items + item`."""
@@ -93,28 +133,55 @@ class Pairs:
         return self.items[self.indptr[user] : self.indptr[user + 1]]
 
     def rows(self, users: np.ndarray) -> Pairs:
-        """The pairs of some users, in the order given; they become users 0, 1, …"""
+        """The pairs of some users, in the sequence given; they become users 0, 1, …"""
         counts = self.per_user[users]
         indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        within = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
-        return Pairs(
-            indptr, self.items[np.repeat(self.indptr[users], counts) + within], self.n_items
-        )
+        at = np.repeat(self.indptr[users], counts)
+        at += np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
+        order = None if self.order is None else self.order[at]
+        return Pairs(indptr, self.items[at], self.n_items, order)
+
+    def where(self, chosen: np.ndarray) -> Pairs:
+        """The pairs where the boolean array holds, over the same users and items."""
+        ends = np.concatenate(([0], np.cumsum(chosen)))[self.indptr]
+        order = None if self.order is None else self.order[chosen]
+        return Pairs(ends.astype(np.int64), self.items[chosen], self.n_items, order)
 
     def union(self, other: Pairs) -> Pairs:
-        """The pairs of both; same users, same items."""
+        """The pairs of both, over the same users and items; ordered if both are."""
+        order = None
+        if self.order is not None and other.order is not None:
+            order = np.concatenate([self.order, other.order])
         return Pairs.from_arrays(
             np.concatenate([self.users, other.users]),
             np.concatenate([self.items, other.items]),
             n_users=self.n_users,
             n_items=self.n_items,
+            order=order,
         )
 
     def renumbered(self, new_of_old: np.ndarray) -> Pairs:
         """The same pairs after item i became item `new_of_old[i]`."""
-        return Pairs.from_arrays(
-            self.users, new_of_old[self.items], n_users=self.n_users, n_items=self.n_items
-        )
+        shape = {"n_users": self.n_users, "n_items": self.n_items}
+        return Pairs.from_arrays(self.users, new_of_old[self.items], **shape, order=self.order)
+
+    def rank(self, key: np.ndarray) -> np.ndarray:
+        """(n,) int32: each pair's place, from 0, among its user's pairs by rising key."""
+        by_user = np.lexsort((key, self.users))
+        rank = np.empty(len(self), dtype=np.int32)
+        rank[by_user] = np.arange(len(self)) - np.repeat(self.indptr[:-1], self.per_user)
+        return rank
+
+    def history(self, users: np.ndarray | None = None) -> Histories:
+        """The items of some users (default: all), oldest first; by number where no order is known.
+
+        Args:
+            users: user numbers; list k of the result is that of `users[k]`.
+        """
+        rows = self if users is None else self.rows(users)
+        if rows.order is None:
+            return Histories(rows.indptr, rows.items)
+        return Histories(rows.indptr, rows.items[np.lexsort((rows.order, rows.users))])
 
     def csr(self) -> csr_matrix:
         """(U, V) scipy matrix of float32 ones."""
@@ -126,10 +193,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Interactions:
-    """What a reader returns: pairs, the ids behind them, and times and titles where known."""
+    """The output of a reader: pairs, the ids behind them, times and titles where known."""
 
     pairs: Pairs
-    """Who took what, in dense numbers."""
+    """The interactions in dense numbers, in order where the source has one."""
     user_ids: Ids
     """(U,) original ids of the users."""
     item_ids: Ids
@@ -139,7 +206,7 @@ class Interactions:
     titles: np.ndarray | None = None
     """(V,) object array of str: one title per item, "" where unknown."""
     name: str = "data"
-    """What this data is called in results and messages."""
+    """The name of the data in results and messages."""
 
     @classmethod
     def of_columns(
@@ -150,24 +217,19 @@ class Interactions:
         item_ids: Ids,
         *,
         times: np.ndarray | None = None,
+        ordered: bool = False,
         name: str = "data",
     ) -> Interactions:
-        """Interactions of parallel dense numbers in any order; of duplicates the earliest stays."""
+        """Interactions of parallel dense numbers; of duplicates the earliest stays.
+
+        Args:
+            times: order the items of a user; equal times go by item number.
+            ordered: without times, the arrays run from old to new.
+        """
+        order = np.arange(len(users)) if times is None and ordered else times
         shape = {"n_users": len(user_ids), "n_items": len(item_ids)}
-        pairs = Pairs.from_arrays(users, items, **shape)
-        if times is not None:
-            key = users.astype(np.int64) * len(item_ids) + items
-            order = np.lexsort((times, key))
-            first = np.diff(key[order], prepend=-1) > 0
-            times = times[order][first]
-        return cls(pairs, user_ids, item_ids, times=times, name=name)
-
-
-def fingerprint(arrays: dict[str, np.ndarray]) -> str:
-    """Hex sha256 over names, types, shapes and bytes of arrays, in the order of their names."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
-        digest.update(array.tobytes() if array.size else b"")
-    return digest.hexdigest()
+        pairs = Pairs.from_arrays(users, items, **shape, order=order)
+        first = pairs.order
+        if first is not None:
+            pairs = replace(pairs, order=pairs.rank(first))
+        return cls(pairs, user_ids, item_ids, times=None if times is None else first, name=name)

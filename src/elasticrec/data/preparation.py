@@ -1,154 +1,196 @@
-"""From a raw source to a Split: read, filter, split."""
+"""Preparation: read, filter and split a source of interactions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+import logging
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from elasticrec.data.readers.columns import Columns
-from elasticrec.errors import InputError
-from elasticrec.data.filtering import MIN_INTERACTIONS, keep_frequent
+from elasticrec.data.filtering import keep_frequent
 from elasticrec.data.interactions import Interactions
-from elasticrec.data.readers.lists import line_of_user as line_in_lists
-from elasticrec.data.readers.sources import format_of, over_same_ids, read, read_published
+from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.frames import from_frame
+from elasticrec.data.readers.lists import read_published
+from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read
+from elasticrec.data.readers.titles import with_titles
+from elasticrec.data.sequence import SequenceConfig, sequence_or_none
+from elasticrec.data.split import Split
 from elasticrec.data.splitting import (
-    VALIDATION_USERS,
-    Split,
+    known_users,
+    last_split,
     published_split,
-    split_by_time,
-    split_by_user,
+    random_split,
+    temporal_split,
 )
-from elasticrec.data.readers.tables import line_of_user as line_in_table
-from elasticrec.data.titles import with_titles
+from elasticrec.errors import InputError
+from elasticrec.stages import stage
 
-SPLITS = ("random", "published", "temporal")
-"""How interactions may be split."""
+log = logging.getLogger(__name__)
+
+SPLITS = ("random", "last", "temporal", "published")
+"""Ways to split interactions."""
 
 
 @dataclass(frozen=True)
 class PrepareConfig:
-    """Everything that decides what becomes of a source."""
+    """Every setting between a source and its split."""
 
     format: str | None = None
     """`csv`, `tsv`, `parquet`, `lists`, `yelp` or `goodbooks`; None: by the source's name."""
     columns: Columns = field(default_factory=Columns)
-    """Which columns of a table to read, and the smallest rating that counts."""
+    """The columns of a table to read, and the smallest rating that counts."""
     test: Path | None = None
     """The published test part; the source is then the published train part."""
     split: str | None = None
-    """`random`, `published` or `temporal`; None: published where `test` is given, else random."""
+    """One of `SPLITS`. None: published where `test` is given; temporal where there are times (or
+    last, by `least_known`); last where a recorded order is informative; else random."""
+    validation: str | None = None
+    """Published: `last` or `random` items of train; None: last where an order is known."""
     min_interactions: int | None = None
-    """Smallest number per user and per item; None: 10, or no filter at all if published."""
-    validation_users: int = VALIDATION_USERS
-    """Published: how many users give an eighth of their train items for validation."""
-    validation_everyone: bool = False
-    """Published: take that eighth from every user, as the paper does."""
+    """Smallest number per user and per item; None: the first of 10, 5 and 2 that keeps half of
+    the interactions, or no filter at all if published."""
     id_lists: bool = False
     """Lists: take original ids from `user_list.txt` and `item_list.txt` beside the source."""
     titles: Path | None = None
     """A table with an item and a title column."""
     name: str | None = None
-    """Of the data set in results; None: from the source's name."""
+    """Name of the data set in results; None: from the source's name."""
     seed: int = 0
-    """Fixes every random choice."""
+    """Seed of every random choice."""
+    sequence: SequenceConfig = field(default_factory=SequenceConfig)
+    """Limits for the use of a recorded order."""
+    least_known: float = 0.5
+    """Share of the interactions behind a cut in time that must belong to users with train items;
+    with less, a split that was not asked for is `last`, not `temporal`."""
 
     def __post_init__(self) -> None:
         if self.split not in (None, *SPLITS):
             raise InputError(f"split {self.split!r} is unknown, expected {', '.join(SPLITS)}")
-        if (self.kind == "published") != (self.test is not None):
-            found = "no test file" if self.test is None else f"test file {self.test}"
-            expected = "expected one" if self.test is None else "expected none"
-            raise InputError(f"split {self.kind} with {found}, {expected}")
-        if self.min_interactions is not None and self.kind == "published":
+        if self.validation not in (None, "last", "random"):
+            raise InputError(f"validation {self.validation!r} is unknown, expected last or random")
+        if self.split not in (None, "published") and self.test is not None:
+            raise InputError(f"split {self.split} with test file {self.test}, expected none")
+        if self.split == "published" and self.test is None:
+            raise InputError("split published with no test file, expected one")
+        if self.validation is not None and self.test is None:
+            raise InputError(f"validation {self.validation} with no test file, expected one")
+        if self.min_interactions is not None and self.test is not None:
             raise InputError("a published split is never filtered, expected no min-interactions")
         if self.min_interactions is not None and self.min_interactions < 1:
             raise InputError(f"min-interactions is {self.min_interactions}, expected 1 or more")
-        if self.validation_users < 1:
-            raise InputError(f"validation-users is {self.validation_users}, expected 1 or more")
-
-    @property
-    def kind(self) -> str:
-        """How the interactions are split."""
-        return self.split or ("random" if self.test is None else "published")
 
 
-def prepare(
-    source: Path | str,
-    config: PrepareConfig | None = None,
-    *,
-    report: Callable[[str], None] = lambda _: None,
-) -> Split:
-    """The split of one source; `report` is told what is being done."""
+def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
+    """The split of a source, as configured; each step and its effect is logged.
+
+    Args:
+        source: a path, `goodbooks`, Interactions, a pandas or polars frame, or a scipy sparse
+            matrix; a Split, or the path of one, is used as it is.
+    """
+    if isinstance(source, Split):
+        return source
+    if isinstance(source, str | Path) and Path(source).suffix == ".npz":
+        return Split.load(source)
     config = config or PrepareConfig()
     rng = np.random.default_rng(config.seed)
-    report(f"reading {source}")
-    if config.kind == "published":
+    if config.test is not None:
         train, test = _read_published(source, config)
-        report(f"splitting {len(train.pairs):,} train interactions")
-        return published_split(
-            train,
-            test,
-            rng=rng,
-            validation_users=config.validation_users,
-            everyone=config.validation_everyone,
-        )
+        with stage(f"splitting {len(train.pairs):,} train interactions"):
+            train = _titled(
+                _in_sequence(train, config, trusted=config.validation == "last"), config
+            )
+            known = "random" if train.pairs.order is None else "last"
+            return published_split(
+                train, test, rng=rng, last=(config.validation or known) == "last"
+            )
     whole = _read(source, config)
     # Until the end the name is the source, for messages that say which file is meant.
-    name, whole = whole.name, replace(whole, name=str(source))
-    report(f"filtering {len(whole.pairs):,} interactions")
-    least = MIN_INTERACTIONS if config.min_interactions is None else config.min_interactions
-    whole = keep_frequent(whole, per_user=least, per_item=least)
-    if config.titles is not None:
-        whole = with_titles(whole, config.titles)
-    report(f"splitting {len(whole.pairs):,} interactions")
-    _check_no_single(whole, source, config)
-    split = split_by_time(whole) if config.kind == "temporal" else split_by_user(whole, rng=rng)
+    name = whole.name
+    if isinstance(source, str | Path):
+        whole = replace(whole, name=str(source))
+    with stage(f"filtering {len(whole.pairs):,} interactions"):
+        whole = _titled(keep_frequent(whole, config.min_interactions), config)
+    with stage(f"splitting {len(whole.pairs):,} interactions"):
+        whole = _in_sequence(whole, config, trusted=config.split == "last")
+        split = _split(whole, config, rng)
+    log.info("%s: split %s", name, split.kind)
     return replace(split, name=name)
 
 
-def _read(source: Path | str, config: PrepareConfig) -> Interactions:
-    """The interactions of one file, as the config says."""
-    return read(
-        source,
-        **asdict(config.columns),
-        format=config.format,
-        need_time=config.kind == "temporal",
-        id_lists=config.id_lists,
-        name=config.name,
+def _split(whole: Interactions, config: PrepareConfig, rng: np.random.Generator) -> Split:
+    """The split of the kind asked for, or of the kind that suits the interactions."""
+    ordered = whole.pairs.order is not None
+    if config.split == "temporal":
+        return temporal_split(whole)
+    if config.split is None and whole.times is not None:
+        split = _informative_cut(whole, config.least_known)
+        return last_split(whole) if split is None else split
+    if config.split == "last" or (config.split is None and ordered):
+        return last_split(whole)
+    return random_split(whole, rng=rng)
+
+
+def _informative_cut(whole: Interactions, least_known: float) -> Split | None:
+    """The split by one cut in time; None where it says little, for a reason that is logged."""
+    try:
+        split = temporal_split(whole)
+    except InputError as error:
+        log.info("%s; so the split is by each user's last items", error)
+        return None
+    later = split.validation.union(split.test)
+    known = known_users(split, later)[1] / len(later)
+    if known >= least_known:
+        return split
+    log.info(
+        "%s: %.0f %% of the interactions behind a cut in time belong to users with earlier ones, "
+        "expected %.0f %%; so the split is by each user's last items",
+        whole.name, 100 * known, 100 * least_known,
+    )  # fmt: skip
+    return None
+
+
+def _in_sequence(whole: Interactions, config: PrepareConfig, *, trusted: bool) -> Interactions:
+    """The interactions without a recorded order that says nothing; times are always an order."""
+    if trusted or whole.times is not None:
+        return whole
+    return replace(whole, pairs=sequence_or_none(whole.pairs, whole.name, config.sequence))
+
+
+def _read(source: Any, config: PrepareConfig) -> Interactions:
+    """The interactions of one file, frame or matrix, as configured."""
+    columns = config.columns
+    if config.split == "random":
+        columns = replace(columns, find_time=False)
+    if isinstance(source, Interactions):
+        return source if config.name is None else replace(source, name=config.name)
+    if isinstance(source, str | Path):
+        with stage(f"reading {source}"):
+            return read(
+                source, columns, format=config.format, id_lists=config.id_lists, name=config.name
+            )
+    name = config.name or "data"
+    if hasattr(source, "tocoo"):
+        return from_csr(source, min_rating=columns.min_rating, name=name)
+    if hasattr(source, "columns"):
+        return from_frame(source, columns, name=name)
+    raise InputError(
+        f"{name}: is of type {type(source).__name__}, expected a path, Interactions, a Split, a "
+        "pandas or polars frame, or a scipy sparse matrix"
     )
 
 
-def _read_published(source: Path | str, config: PrepareConfig) -> tuple[Interactions, Interactions]:
+def _read_published(source: Any, config: PrepareConfig) -> tuple[Interactions, Interactions]:
     """The published train and test interactions, over the same users and items."""
     assert config.test is not None
-    if (config.format or format_of(source)) == "lists":
-        train, test = read_published(
-            source, config.test, id_lists=config.id_lists, name=config.name
-        )
-    else:
-        train, test = over_same_ids(_read(source, config), _read(config.test, config))
-    if config.titles is not None:
-        train = with_titles(train, config.titles)
-    return train, test
+    if isinstance(source, str | Path) and (config.format or format_of(source)) == "lists":
+        with stage(f"reading {source} and {config.test}"):
+            return read_published(source, config.test, id_lists=config.id_lists, name=config.name)
+    return over_same_ids(_read(source, config), _read(config.test, config))
 
 
-def _check_no_single(whole: Interactions, source: Path | str, config: PrepareConfig) -> None:
-    """Nothing, or an error naming the line of a user who has one interaction."""
-    single = np.flatnonzero(whole.pairs.per_user == 1)
-    if not len(single):
-        return
-    user: Any = whole.user_ids.of_number(int(single[0]))
-    kind, line = config.format or format_of(source), None
-    if kind in ("csv", "tsv"):
-        line = line_in_table(Path(source), config.columns, str(user))
-    elif kind == "lists" and not config.id_lists:
-        line = line_in_lists(Path(source), int(user))
-    where = str(source) if line is None else f"{source} line {line}"
-    raise InputError(
-        f"{where}: user {user!r} has 1 interaction ({len(single)} such users), expected at least "
-        "2 to split (min-interactions 2 or more leaves them out)"
-    )
+def _titled(whole: Interactions, config: PrepareConfig) -> Interactions:
+    """The interactions with titles, where a table of titles is given."""
+    return whole if config.titles is None else with_titles(whole, config.titles)

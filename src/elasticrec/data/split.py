@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.data.ids import Ids
+from elasticrec.data.interactions import Histories, Pairs
 from elasticrec.errors import InputError
-from elasticrec.files import check_readable, written_whole
-from elasticrec.data.interactions import Ids, Pairs, fingerprint
+from elasticrec.files import check_readable, fingerprint, written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ UNREADABLE = (
     *(ValueError, TypeError, OverflowError, OSError, EOFError),
     *(RuntimeError, zipfile.BadZipFile, zlib.error),  # a flipped bit may claim encryption
 )
-"""What numpy and zipfile raise over a file that is no sound archive of plain arrays."""
+"""Errors of numpy and zipfile over a file that is no sound archive of plain arrays."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,11 @@ class Split:
     """Three disjoint sets of pairs over the same users and items."""
 
     train: Pairs
-    """What a model may learn from."""
+    """Pairs that a model learns from."""
     validation: Pairs
-    """What settings are chosen by."""
+    """Pairs that settings are chosen by."""
     test: Pairs
-    """What results are measured on."""
+    """Pairs that results are measured on."""
     user_ids: Ids
     """(U,) original ids of the users."""
     item_ids: Ids
@@ -44,7 +45,8 @@ class Split:
     name: str = "data"
     """The data set's name in results: `goodbooks`, `gowalla`, …"""
     kind: str = "random-70-10-20"
-    """`published`, `random-70-10-20` or `temporal`."""
+    """How the parts were made: `random-70-10-20`, `last-70-10-20` or `temporal-70-10-20`;
+    `published-last` or `published-random`, after the choice of validation from train."""
 
     @property
     def n_users(self) -> int:
@@ -56,8 +58,26 @@ class Split:
         """How many items exist, in train or not."""
         return self.train.n_items
 
+    @property
+    def train_order(self) -> np.ndarray | None:
+        """(n,) int32 parallel to `train.items`: places in each user's order; None if unknown."""
+        return self.train.order
+
+    def history(self, users: np.ndarray | None = None) -> Histories:
+        """The train items of some users (default: all), oldest first; else by number."""
+        return self.train.history(users)
+
+    def ages(self, users: np.ndarray | None = None) -> np.ndarray | None:
+        """(n,) how many train items of a user are newer, for each pair of `train.rows(users)`;
+        None where no order is known."""
+        rows = self.train if users is None else self.train.rows(users)
+        if rows.order is None:
+            return None
+        newer: np.ndarray = rows.rank(-rows.order)
+        return newer
+
     def check(self) -> None:
-        """Nothing, or a ValueError saying which promise of the fields is broken."""
+        """Raise a ValueError where a field breaks its promise."""
         for part in PARTS:
             pairs: Pairs = getattr(self, part)
             pairs.check()
@@ -84,6 +104,8 @@ class Split:
             pairs: Pairs = getattr(self, part)
             out[f"{part}.indptr"] = pairs.indptr
             out[f"{part}.items"] = pairs.items
+            if pairs.order is not None:
+                out[f"{part}.order"] = pairs.order
         out |= self.user_ids.arrays("user_ids") | self.item_ids.arrays("item_ids")
         if self.titles is not None:
             out |= Ids(self.titles).arrays("titles")
@@ -125,7 +147,12 @@ class Split:
         """The split that `arrays` gave."""
         n_items = int(stored["n_items"])
         parts = {
-            part: Pairs(stored[f"{part}.indptr"], stored[f"{part}.items"], n_items)
+            part: Pairs(
+                stored[f"{part}.indptr"],
+                stored[f"{part}.items"],
+                n_items,
+                stored.get(f"{part}.order"),
+            )
             for part in PARTS
         }
         has_titles = any(key.startswith("titles.") for key in stored)

@@ -1,116 +1,158 @@
-"""Ways to split interactions: per user at random, by time, or as published."""
+"""Splitting: parts at random, by each user's last items, by one cut in time, or as published."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 
-from elasticrec.errors import InputError
 from elasticrec.data.interactions import Interactions, Pairs
-from elasticrec.data.split import PARTS, Split
-
-__all__ = ["PARTS", "Split", "published_split", "split_by_time", "split_by_user", "split_in_order"]
+from elasticrec.data.split import Split
+from elasticrec.errors import InputError
 
 log = logging.getLogger(__name__)
 
-FRACTIONS = (0.7, 0.1, 0.2)
+Fractions = tuple[float, float, float]
+FRACTIONS: Fractions = (0.7, 0.1, 0.2)
 """Shares of train, validation and test, as in the paper."""
-VALIDATION_USERS = 5_000
-"""How many users of a published split give up an eighth of their train items for validation."""
+NO_ORDER = "has neither times nor a recorded order, expected one to split by the last items"
 
 
-def split_by_user(
-    interactions: Interactions,
-    fractions: tuple[float, float, float] = FRACTIONS,
-    *,
-    rng: np.random.Generator,
+def random_split(
+    interactions: Interactions, fractions: Fractions = FRACTIONS, *, rng: np.random.Generator
 ) -> Split:
     """A random share of every user's items in each part (the paper's 70/10/20).
 
     Shares are rounded to the nearest whole number. Everyone has at least one item in test and
-    one in train; what a small user lacks is taken from validation.
+    one in train; a small user goes without validation items.
     """
-    _check_splittable(interactions, fractions)
-    kind = "random-" + "-".join(f"{100 * share:.0f}" for share in fractions)
-    return split_in_order(interactions, fractions, rng.random(len(interactions.pairs)), kind)
+    return split_in_order(interactions, fractions, rng.random(len(interactions.pairs)), "random")
 
 
-def split_by_time(
-    interactions: Interactions, fractions: tuple[float, float, float] = FRACTIONS
-) -> Split:
-    """Every user's earliest items in train, then validation, her latest in test.
+def last_split(interactions: Interactions, fractions: Fractions = FRACTIONS) -> Split:
+    """Every user's oldest items in train, the next in validation, her newest in test.
 
-    Shares are rounded as in `split_by_user`; equal times go by item number.
+    Shares are rounded as in `random_split`.
     """
-    if interactions.times is None:
-        raise InputError(f"{interactions.name}: has no times, expected a time column to split by")
-    _check_splittable(interactions, fractions)
-    _, when = np.unique(interactions.times, return_inverse=True)
-    return split_in_order(interactions, fractions, when / (when.max(initial=0) + 1), "temporal")
-
-
-def published_split(
-    train: Interactions,
-    test: Interactions,
-    *,
-    rng: np.random.Generator,
-    validation_users: int = VALIDATION_USERS,
-    everyone: bool = False,
-) -> Split:
-    """The published train and test, with a validation eighth taken from train.
-
-    An eighth is rounded to the nearest whole number, so users with fewer than four train items
-    give none and are not drawn. A pair of both parts stays in train alone.
-
-    Args:
-        validation_users: how many seeded users give an eighth (all of them if fewer exist).
-        everyone: take an eighth from every user instead, as the paper does.
-    """
-    pairs = train.pairs
-    eighth = _rounded(pairs.per_user / 8)
-    if not everyone:
-        willing = np.flatnonzero(eighth)
-        chosen = rng.choice(willing, size=min(validation_users, len(willing)), replace=False)
-        eighth = np.where(np.isin(np.arange(pairs.n_users), chosen), eighth, 0)
-    rank = _rank_within_user(pairs, rng.random(len(pairs)))
-    held_out = rank < np.repeat(eighth, pairs.per_user)
-    repeated = np.isin(test.pairs.keys(), pairs.keys(), assume_unique=True)
-    if repeated.any():
-        n_repeated = int(repeated.sum())
-        log.warning("%s: %d test pairs are also in train, left out of test", train.name, n_repeated)
-    return Split(
-        _kept(pairs, ~held_out),
-        _kept(pairs, held_out),
-        _kept(test.pairs, ~repeated),
-        user_ids=train.user_ids,
-        item_ids=train.item_ids,
-        titles=train.titles,
-        name=train.name,
-        kind="published",
-    )
+    if interactions.pairs.order is None:
+        raise InputError(f"{interactions.name}: {NO_ORDER}")
+    return split_in_order(interactions, fractions, interactions.pairs.order, "last")
 
 
 def split_in_order(
-    interactions: Interactions, fractions: tuple[float, float, float], order: np.ndarray, kind: str
+    interactions: Interactions, fractions: Fractions, key: np.ndarray, kind: str
 ) -> Split:
-    """A split that gives each user's pairs to the parts by rising `order` (in [0, 1)).
+    """A split that gives each user's pairs to train, validation and test by rising key.
 
     A user's only item stays in train.
     """
+    _check_fractions(interactions, fractions)
     pairs = interactions.pairs
     n = pairs.per_user
     most = np.maximum(n - 1, 0)  # one item stays in train
     n_test = np.clip(_rounded(n * fractions[2]), np.minimum(1, most), most)
     n_validation = np.minimum(_rounded(n * fractions[1]), most - n_test)
-    rank = _rank_within_user(pairs, order)
-    n_train = n - n_validation - n_test
-    in_train = rank < np.repeat(n_train, n)
-    in_test = rank >= np.repeat(n_train + n_validation, n)
+    part = np.zeros(len(pairs), dtype=np.int8)
+    rank, ends = pairs.rank(key), n - n_test
+    part[rank >= np.repeat(ends - n_validation, n)] = 1
+    part[rank >= np.repeat(ends, n)] = 2
+    return _parted(interactions, part, _named(kind, fractions))
+
+
+def temporal_split(interactions: Interactions, fractions: Fractions = FRACTIONS) -> Split:
+    """One cut in time for all users: train before it, validation until a second one, then test.
+
+    The cuts lie between two different times, next to the shares asked for. A user who comes
+    after the first cut has no train items.
+    """
+    if interactions.times is None:
+        raise InputError(f"{interactions.name}: has no times, expected a time column to split by")
+    _check_fractions(interactions, fractions)
+    times = interactions.times
+    distinct, before = np.unique(np.sort(times), return_index=True)
+    wanted = np.cumsum(fractions)[:2] * len(times)
+    first, second = (int(np.abs(before - share).argmin()) for share in wanted)
+    if not 0 < first < second:
+        raise InputError(
+            f"{interactions.name}: has {len(distinct)} different times, too few for a cut in time "
+            "(the splits last and random need none)"
+        )
+    part = np.searchsorted(distinct[[first, second]], times, side="right")
+    split = _parted(interactions, part, _named("temporal", fractions))
+    for name, pairs in (("validation", split.validation), ("test", split.test)):
+        users, known = known_users(split, pairs)
+        log.info(
+            "%s: %s of %s %s users have train items, with %.0f %% of the part's interactions",
+            split.name, f"{users:,}", f"{np.count_nonzero(pairs.per_user):,}", name,
+            100 * known / max(len(pairs), 1),
+        )  # fmt: skip
+    return split
+
+
+def known_users(split: Split, pairs: Pairs) -> tuple[int, int]:
+    """The number of users of a part who have train items, and the number of their pairs in it."""
+    known = split.train.per_user > 0
+    return int(np.count_nonzero(pairs.per_user[known])), int(pairs.per_user[known].sum())
+
+
+def published_split(
+    train: Interactions, test: Interactions, *, rng: np.random.Generator, last: bool = False
+) -> Split:
+    """The published train and test, with an eighth of every user's train items as validation.
+
+    An eighth is rounded to the nearest whole number, so users with fewer than four train items
+    give none. A pair of both parts stays in train alone. Where train has an order, test items
+    follow it, in their own order if they have one.
+
+    Args:
+        last: validation takes each user's last train items, not random ones.
+    """
+    pairs = train.pairs
+    if last and pairs.order is None:
+        raise InputError(f"{train.name}: {NO_ORDER}")
+    newest = -pairs.order if last and pairs.order is not None else rng.random(len(pairs))
+    held_out = pairs.rank(newest) < np.repeat(_rounded(pairs.per_user / 8), pairs.per_user)
+    repeated = np.isin(test.pairs.keys(), pairs.keys(), assume_unique=True)
+    if repeated.any():
+        n_repeated = int(repeated.sum())
+        log.warning("%s: %d test pairs are also in train, left out of test", train.name, n_repeated)
     return Split(
-        _kept(pairs, in_train),
-        _kept(pairs, ~in_train & ~in_test),
-        _kept(pairs, in_test),
+        pairs.where(~held_out),
+        pairs.where(held_out),
+        _after(pairs, test.pairs).where(~repeated),
+        user_ids=train.user_ids,
+        item_ids=train.item_ids,
+        titles=train.titles,
+        name=train.name,
+        kind="published-last" if last else "published-random",
+    )
+
+
+def by_popularity(split: Split) -> tuple[Split, np.ndarray]:
+    """The split with items numbered by falling train popularity, and the old number of each item.
+
+    Items of equal popularity keep their sequence.
+    """
+    order = np.argsort(-split.train.per_item, kind="stable")
+    return split.renumbered(order), order
+
+
+def _after(train: Pairs, test: Pairs) -> Pairs:
+    """The test pairs with places behind those of train; without an order if train has none."""
+    if train.order is None:
+        return replace(test, order=None)
+    rank = test.rank(np.arange(len(test)) if test.order is None else test.order)
+    return replace(test, order=rank + train.per_user.astype(np.int32)[test.users])
+
+
+def _parted(interactions: Interactions, part: np.ndarray, kind: str) -> Split:
+    """The split in which each pair goes to train (0), validation (1) or test (2)."""
+    pairs = interactions.pairs
+    return Split(
+        pairs.where(part == 0),
+        pairs.where(part == 1),
+        pairs.where(part == 2),
         user_ids=interactions.user_ids,
         item_ids=interactions.item_ids,
         titles=interactions.titles,
@@ -119,34 +161,19 @@ def split_in_order(
     )
 
 
-def _check_splittable(interactions: Interactions, fractions: tuple[float, float, float]) -> None:
-    """Nothing, or an error about shares that are none or a user who cannot be split."""
+def _named(kind: str, fractions: Fractions) -> str:
+    """The kind of a split with its shares: `random-70-10-20`."""
+    return "-".join([kind, *(f"{100 * share:.0f}" for share in fractions)])
+
+
+def _check_fractions(interactions: Interactions, fractions: Fractions) -> None:
+    """Raise an error over shares that do not sum to 1, or where there is nothing to split."""
     if len(fractions) != 3 or min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-9:
         raise ValueError(f"fractions are {fractions}, expected three shares that sum to 1")
     if not len(interactions.pairs):
         raise InputError(f"{interactions.name}: has no interactions, nothing to split")
-    single = np.flatnonzero(interactions.pairs.per_user == 1)
-    if len(single):
-        raise InputError(
-            f"{interactions.name}: user {interactions.user_ids.of_number(single[0])!r} has 1 "
-            f"interaction ({len(single)} such users), expected at least 2 to split"
-        )
 
 
 def _rounded(amounts: np.ndarray) -> np.ndarray:
     """Each amount as the nearest whole number, halves upward."""
     return np.floor(amounts + 0.5).astype(np.int64)
-
-
-def _rank_within_user(pairs: Pairs, order: np.ndarray) -> np.ndarray:
-    """(n,) each pair's place, from 0, among its user's pairs by rising `order` (in [0, 1))."""
-    by_user = np.argsort(pairs.users + order, kind="stable")
-    rank = np.empty(len(pairs), dtype=np.int64)
-    rank[by_user] = np.arange(len(pairs)) - np.repeat(pairs.indptr[:-1], pairs.per_user)
-    return rank
-
-
-def _kept(pairs: Pairs, chosen: np.ndarray) -> Pairs:
-    """The pairs where `chosen` holds, over the same users and items."""
-    ends = np.concatenate(([0], np.cumsum(chosen)))[pairs.indptr]
-    return Pairs(ends.astype(np.int64), pairs.items[chosen], pairs.n_items)

@@ -1,11 +1,13 @@
-"""Made worlds: a tiny one whose best recommendations are known, and one as large as you like."""
+"""Synthetic data: a tiny world with known best recommendations, and one of any size."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from elasticrec.data.interactions import Ids, Interactions, Pairs
-from elasticrec.data.splitting import FRACTIONS, Split, split_in_order
+from elasticrec.data.ids import Ids
+from elasticrec.data.interactions import Interactions, Pairs
+from elasticrec.data.split import Split
+from elasticrec.data.splitting import FRACTIONS, split_in_order
 
 OWN_TASTE = 0.8
 """The share of a planted user's items that come from her own clusters."""
@@ -27,7 +29,7 @@ def two_tastes(n_users: int, n_items: int, rng: np.random.Generator) -> Split:
     users, items = np.nonzero(likes)
     pairs = Pairs.from_arrays(users, items, n_users=n_users, n_items=n_items)
     world = Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name="two-tastes")
-    return split_in_order(world, (0.6, 0.2, 0.2), rng.random(len(pairs)), "random-60-20-20")
+    return split_in_order(world, (0.6, 0.2, 0.2), rng.random(len(pairs)), "random")
 
 
 def planted_world(
@@ -53,7 +55,7 @@ def planted_world(
     keys = _planted_keys((n_users, n_items, n_pairs), min(n_clusters, n_items), skew, rng)
     pairs = Pairs.from_arrays(keys // n_items, keys % n_items, n_users=n_users, n_items=n_items)
     world = Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name="planted")
-    return split_in_order(world, FRACTIONS, rng.random(n_pairs), "random-70-10-20")
+    return split_in_order(world, FRACTIONS, rng.random(n_pairs), "random")
 
 
 def _planted_keys(

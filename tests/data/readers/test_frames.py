@@ -5,8 +5,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from elasticrec.errors import InputError
+from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_frame
+from elasticrec.errors import InputError
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 
@@ -48,11 +49,7 @@ def test_ratings_and_times(frame):
                 "when": np.array(["1970-01-03", "1970-01-02", "1970-01-01"], dtype="M8[us]"),
             }
         ),
-        user="who",
-        item="what",
-        rating="stars",
-        time="when",
-        min_rating=4,
+        Columns("who", "what", "stars", "when", min_rating=4),
         name="shop",
     )
     assert cells(whole) == [("a", 1)]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.errors import InputError
 from elasticrec.data.readers.lists import parse_numbers, read_id_list, read_lists, read_published
+from elasticrec.errors import InputError
 
 
 def written(tmp_path, content, name="train.txt"):

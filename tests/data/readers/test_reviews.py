@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from elasticrec.data import reviews
-from elasticrec.errors import InputError
+from elasticrec.data.readers import reviews
 from elasticrec.data.readers.reviews import read_yelp_reviews
+from elasticrec.errors import InputError
 
 
 def review(user, business, stars=4.0, date="2018-07-07 22:09:11", **more):

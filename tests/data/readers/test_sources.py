@@ -8,16 +8,17 @@ import polars as pl
 import pytest
 from scipy.sparse import coo_matrix, csr_matrix
 
-from elasticrec.errors import InputError
+from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.embedded import read_goodbooks
 from elasticrec.data.readers.sources import (
     FORMATS,
     format_of,
     from_csr,
     over_same_ids,
     read,
-    read_goodbooks,
-    read_table,
 )
+from elasticrec.data.readers.tables import read_table
+from elasticrec.errors import InputError
 
 
 def test_importing_the_readers_imports_nothing_heavy():
@@ -78,7 +79,6 @@ def test_every_format_is_read(tmp_path):
         ("a.txt", {"user": "u"}, "lists has no columns, expected no user ('u')"),
         ("a.txt", {"min_rating": 4}, "lists has no ratings"),
         ("goodbooks", {"min_rating": 4}, "goodbooks has no ratings"),
-        ("a.csv", {"id_lists": True}, "csv has no id lists beside it"),
         ("a.json", {"time": "t"}, "yelp has no columns, expected no time ('t')"),
     ],
 )
@@ -86,7 +86,12 @@ def test_options_that_mean_nothing_are_refused(tmp_path, name, options, message)
     (tmp_path / "a.txt").write_text("0 1\n")
     source = name if name == "goodbooks" else tmp_path / name
     with pytest.raises(InputError, match=re.escape(message)):
-        read(source, **options)
+        read(source, Columns(**options))
+
+
+def test_id_lists_belong_to_lists(tmp_path):
+    with pytest.raises(InputError, match="csv has no id lists beside it"):
+        read(tmp_path / "a.csv", id_lists=True)
 
 
 def test_goodbooks_is_what_its_page_says():

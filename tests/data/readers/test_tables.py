@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.errors import InputError
+from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.tables import read_table
+from elasticrec.errors import InputError
 
 
 def written(folder, content, name="ratings.csv"):
@@ -93,19 +94,19 @@ def test_integers_of_any_size_come_back(tmp_path_factory, rows):
 
 def test_a_threshold_on_ratings(tmp_path):
     path = written(tmp_path, "user,item,rating\n1,1,5\n1,2,3.5\n1,3, 4.0\n2,1,0\n")
-    assert cells(read_table(path, min_rating=4)) == [(1, 1), (1, 3)]
+    assert cells(read_table(path, Columns(min_rating=4))) == [(1, 1), (1, 3)]
     assert len(read_table(path).pairs) == 4
-    assert len(read_table(path, rating="rating").pairs) == 4
+    assert len(read_table(path, Columns(rating="rating")).pairs) == 4
 
 
 def test_users_left_without_a_liked_item_are_no_users(tmp_path):
-    whole = read_table(written(tmp_path, "user,item,stars\n1,1,5\n2,7,1\n"), min_rating=4)
+    whole = read_table(written(tmp_path, "user,item,stars\n1,1,5\n2,7,1\n"), Columns(min_rating=4))
     assert (len(whole.user_ids), len(whole.item_ids)) == (1, 1)
 
 
 def test_named_columns(tmp_path):
     path = written(tmp_path, "user,item,who,what,liked,when\n0,0,a,b,1,3\n0,0,a,c,0,1\n")
-    whole = read_table(path, user="who", item="what", rating="liked", time="when", min_rating=1)
+    whole = read_table(path, Columns("who", "what", "liked", "when", min_rating=1))
     assert cells(whole) == [("a", "b")]
     assert whole.times.tolist() == [3]
 
@@ -126,7 +127,7 @@ DAY = 86_400_000_000
 )
 def test_times_of_many_kinds(tmp_path, texts, times):
     rows = "".join(f"1,{k},{text}\n" for k, text in enumerate(texts))
-    whole = read_table(written(tmp_path, "user,item,time\n" + rows), need_time=True)
+    whole = read_table(written(tmp_path, "user,item,time\n" + rows))
     assert whole.times.tolist() == times
 
 
@@ -135,12 +136,12 @@ def test_times_in_parquet(tmp_path, kind):
     path = tmp_path / "x.parquet"
     when = [kind(1970, 1, 3), kind(1970, 1, 2)]
     pl.DataFrame({"user": [1, 1], "item": [1, 2], "when": when}).write_parquet(path)
-    assert read_table(path, time="when").times.tolist() == [2 * DAY, DAY]
+    assert read_table(path, Columns(time="when")).times.tolist() == [2 * DAY, DAY]
 
 
 def test_a_repeated_pair_keeps_its_earliest_time(tmp_path):
     path = written(tmp_path, "user,item,time\n1,1,30\n1,1,10\n1,1,20\n")
-    whole = read_table(path, time="time")
+    whole = read_table(path)
     assert whole.times.tolist() == [10]
 
 
@@ -152,7 +153,7 @@ def test_a_repeated_pair_keeps_its_earliest_time(tmp_path):
         ("user,item\n1,2\n", {"user": "x"}, "expected user column 'x'"),
         ("user,item\n1,2\n", {"min_rating": 3}, "expected a rating column such as 'rating'"),
         ("user,item\n1,2\n", {"rating": "r"}, "expected rating column 'r'"),
-        ("user,item\n1,2\n", {"need_time": True}, "expected a time column such as 'timestamp'"),
+        ("user,item\n1,2\n", {"time": "t"}, "expected time column 't'"),
         ("user,item\n1,2\n", {"item": "user"}, "columns 'user', 'user' are not all different"),
         ("user,item,user\n1,2,3\n", {}, "column 'user' is there 2 times, expected once"),
         ("user_id,item,User ID\n1,2,3\n", {}, "column 'user_id' is there 2 times"),
@@ -172,13 +173,13 @@ def test_a_repeated_pair_keeps_its_earliest_time(tmp_path):
         ("user,item,rating\n1,2,3\n", {"min_rating": 4}, "no rating is 4 or more"),
         (
             "user,item,time\n1,2,5\n1,3,soon\n",
-            {"time": "time"},
+            {},
             "line 3: time 'soon' is not usable",
         ),
-        ("user,item,time\n1,2,x\n", {"time": "time"}, "line 2: time 'x' is not usable"),
-        ("user,item,time\n1,2,01/02/2020\n", {"time": "time"}, "line 2: time '01/02/2020' is not"),
-        ("user,item,time\n1,2,2020-01-01\n1,3,2020-99-01\n", {"time": "time"}, "line 3: time"),
-        ("user,item,time\n1,2,\n", {"time": "time"}, "line 2: time None is not usable"),
+        ("user,item,time\n1,2,x\n", {}, "line 2: time 'x' is not usable"),
+        ("user,item,time\n1,2,01/02/2020\n", {}, "line 2: time '01/02/2020' is not"),
+        ("user,item,time\n1,2,2020-01-01\n1,3,2020-99-01\n", {}, "line 3: time"),
+        ("user,item,time\n1,2,\n", {}, "line 2: time None is not usable"),
         (b"user,item\n1,2\n\xff\xfe,3\n", {}, "line 3: is not UTF-8 text"),
         (b"\x00\x01\x02binary", {}, "is a binary file, expected a text table"),
         ("user,item\n1,2\n".encode("utf-16"), {}, "is a binary file"),
@@ -189,7 +190,7 @@ def test_a_repeated_pair_keeps_its_earliest_time(tmp_path):
 def test_bad_tables_are_refused_in_one_line(tmp_path, content, options, message):
     path = written(tmp_path, content)
     with pytest.raises(InputError, match=re.escape(message)) as caught:
-        read_table(path, **options)
+        read_table(path, Columns(**options))
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""Which columns of a table hold user, item, rating and time."""
+"""Columns of a table that hold user, item, rating and time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USUAL_NAMES = {
     "time": ("timestamp", "time", "date", "datetime", "unixreviewtime"),
     "title": ("title", "name", "originaltitle"),
 }
-"""What a column is usually called, in small letters without `_`, `-`, spaces; the first wins."""
+"""Usual names of a column, in small letters without `_`, `-` and spaces; the first wins."""
 
 
 @dataclass(frozen=True)
@@ -29,53 +29,44 @@ class Columns:
     """Names of the columns to read; None where a column is looked up by its usual names."""
 
     user: str | None = None
-    """Who; `user`, `user_id`, `userId`, … where not named."""
+    """Column of the users; `user`, `user_id`, `userId`, … where not named."""
     item: str | None = None
-    """What; `item`, `item_id`, `movieId`, `book_id`, … where not named."""
+    """Column of the items; `item`, `item_id`, `movieId`, `book_id`, … where not named."""
     rating: str | None = None
-    """How well she liked it; read only where `min_rating` asks for it."""
+    """Column of the ratings; read only where `min_rating` asks for it."""
     time: str | None = None
-    """When; read only where named, or where a split by time asks for it."""
+    """Column of the times; `timestamp`, `time`, `date`, … where not named."""
     min_rating: float | None = None
     """Rows with a smaller rating are left out; None keeps all rows."""
+    find_time: bool = True
+    """Look for times by their usual names where `time` is None; a table may have none."""
+    ordered: bool = False
+    """The rows run from old to new; used where there are no times."""
 
+    def choose(self, found: Sequence[str], where: str) -> dict[str, int]:
+        """Places of the columns to read among those found: `user`, `item`, `rating`, `time`.
 
-@dataclass(frozen=True)
-class Chosen:
-    """Positions of the columns to read among those of a table."""
+        A missing column is refused by name; no time column is needed unless it is named.
 
-    user: int
-    """Where the users are."""
-    item: int
-    """Where the items are."""
-    rating: int | None = None
-    """Where the ratings are, if they are to be read."""
-    time: int | None = None
-    """Where the times are, if they are to be read."""
-
-    def positions(self) -> dict[str, int]:
-        """The columns to read: what each means, and where it is."""
-        places = vars(self).items()
-        return {meaning: place for meaning, place in places if place is not None}
-
-
-def choose(found: Sequence[str], wanted: Columns, where: str, *, need_time: bool = False) -> Chosen:
-    """Positions of the wanted columns among those found; a missing one is refused by name."""
-    rating = time = None
-    if wanted.min_rating is not None:
-        rating = position("rating", wanted.rating, found, where)
-    elif wanted.rating is not None:
-        position("rating", wanted.rating, found, where)  # not read, but a slip is worth a word
-    if wanted.time is not None or need_time:
-        time = position("time", wanted.time, found, where)
-    user = position("user", wanted.user, found, where)
-    item = position("item", wanted.item, found, where)
-    chosen = Chosen(user, item, rating, time)
-    places = list(chosen.positions().values())
-    if len(set(places)) < len(places):
-        names = ", ".join(repr(found[place]) for place in places)
-        raise InputError(f"{where}: columns {names} are not all different, expected one for each")
-    return chosen
+        Args:
+            where: the table in an error.
+        """
+        chosen = {
+            "user": position("user", self.user, found, where),
+            "item": position("item", self.item, found, where),
+        }
+        if self.min_rating is not None or self.rating is not None:
+            chosen["rating"] = position("rating", self.rating, found, where)
+        if self.time is not None or (self.find_time and _usual("time", found)):
+            chosen["time"] = position("time", self.time, found, where)
+        if len(set(chosen.values())) < len(chosen):
+            names = ", ".join(repr(found[place]) for place in chosen.values())
+            raise InputError(
+                f"{where}: columns {names} are not all different, expected one for each"
+            )
+        if self.min_rating is None:
+            chosen.pop("rating", None)  # not read, but a wrong name is refused all the same
+        return chosen
 
 
 def position(meaning: str, wanted: str | None, found: Sequence[str], where: str) -> int:
@@ -84,12 +75,9 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
         matches = [place for place, name in enumerate(found) if name == wanted]
         expected = f"{meaning} column {wanted!r}"
     else:
-        plain = [_plain(name) for name in found]
-        known = USUAL_NAMES[meaning]
-        usual = next((name for name in known if name in plain), None)
-        matches = [place for place, name in enumerate(plain) if name == usual]
+        matches = _usual(meaning, found)
         article = "an" if meaning[0] in "aeio" else "a"
-        expected = f"{article} {meaning} column such as {known[0]!r} (or name yours)"
+        expected = f"{article} {meaning} column such as {USUAL_NAMES[meaning][0]!r} (or name yours)"
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -98,6 +86,13 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
         )
     shown = ", ".join(repr(name[:40]) for name in list(found)[:12]) or "none"
     raise InputError(f"{where}: found columns {shown}; expected {expected}")
+
+
+def _usual(meaning: str, found: Sequence[str]) -> list[int]:
+    """Places of the columns that have the first of the usual names that is there at all."""
+    plain = [_plain(name) for name in found]
+    usual = next((name for name in USUAL_NAMES[meaning] if name in plain), None)
+    return [place for place, name in enumerate(plain) if name == usual]
 
 
 def _plain(name: str) -> str:

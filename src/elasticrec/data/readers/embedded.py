@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from elasticrec.files import read_bytes
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.lists import parse_numbers
+from elasticrec.files import read_bytes
 
-GOODBOOKS = Path(__file__).parent / "goodbooks"
+GOODBOOKS = Path(__file__).parent.parent / "goodbooks"
 
 
 def read_goodbooks() -> Interactions:
-    """What 30,723 people want to read among 8,828 books, with goodbooks ids and titles.
+    """The books that 30,723 people want to read, of 8,828, with goodbooks ids and titles.
 
     Users are numbered from 0: their original ids are not part of the sample.
     """

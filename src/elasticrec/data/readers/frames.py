@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elasticrec.data.readers.columns import Columns, choose
-from elasticrec.errors import InputError
 from elasticrec.data.ids import INTEGER, Ids
 from elasticrec.data.interactions import Interactions
+from elasticrec.data.readers.columns import Columns
+from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,63 +22,61 @@ Where = Callable[[int], str]
 """Gives the place of a row (from 0) in words, as an error names it: `ratings.csv line 7`."""
 
 
-def from_frame(
-    frame: Any,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
-    min_rating: float | None = None,
-    name: str = "data",
-) -> Interactions:
-    """The interactions in the rows of a polars or pandas frame; column names as in `read`."""
+def from_frame(frame: Any, columns: Columns | None = None, *, name: str = "data") -> Interactions:
+    """The interactions in the rows of a polars or pandas frame."""
+    columns = columns or Columns()
     if hasattr(frame, "collect"):
         frame = frame.collect()
     if not hasattr(frame, "columns"):
         kind = type(frame).__name__
         raise InputError(f"{name}: is of type {kind}, expected a pandas or polars frame")
-    wanted = Columns(user, item, rating, time, min_rating)
-    chosen = choose([str(column) for column in frame.columns], wanted, name)
-    columns = {m: _series(frame, at).alias(m) for m, at in chosen.positions().items()}
-    return from_columns(
-        columns, min_rating=min_rating, where=lambda row: f"{name} row {row}", name=name
-    )
+    chosen = columns.choose([str(column) for column in frame.columns], name)
+    series = {meaning: _series(frame, at).alias(meaning) for meaning, at in chosen.items()}
+    return from_series(series, columns, where=lambda row: f"{name} row {row}", name=name)
 
 
-def from_columns(
-    columns: dict[str, pl.Series],
+def from_series(
+    series: dict[str, pl.Series],
+    columns: Columns,
     *,
-    min_rating: float | None,
     where: Where,
     name: str,
     source: str | None = None,
 ) -> Interactions:
     """The interactions of parallel series called user, item and, where known, rating and time.
 
-    Takes the series out of `columns` as it goes, so that large text is freed early.
+    Takes the series out of the dict as it goes, so that large text is freed early.
 
     Args:
         where: names the place of a row in errors.
         source: names the whole in errors; `name` where not given.
     """
     source = source or name
-    if not len(columns["user"]):
+    n_rows = len(series["user"])
+    if not n_rows:
         raise InputError(f"{source}: has no rows, expected interactions")
     for meaning in ("user", "item"):
-        columns[meaning] = _checked_ids(columns[meaning], meaning, where)
-    if min_rating is not None:
-        liked = _ratings(columns.pop("rating"), where) >= min_rating
+        series[meaning] = _checked_ids(series[meaning], meaning, where)
+    if columns.min_rating is not None:
+        liked = _ratings(series.pop("rating"), where) >= columns.min_rating
         if not liked.any():
-            raise InputError(f"{source}: no rating is {min_rating:g} or more, expected some to be")
-        columns.update({meaning: column.filter(liked) for meaning, column in columns.items()})
-    times = None
-    if "time" in columns:
-        times = _times(columns.pop("time"), where)
-    users, user_ids = _encoded(columns.pop("user"))
-    items, item_ids = _encoded(columns.pop("item"))
-    whole = Interactions.of_columns(users, items, user_ids, item_ids, times=times, name=name)
-    log.info("%s: %d rows, %d distinct pairs", name, len(users), len(whole.pairs))
+            raise InputError(f"{source}: no rating is {columns.min_rating:g} or more")
+        series.update({meaning: column.filter(liked) for meaning, column in series.items()})
+        log.info(
+            "%s: left out %s of %s rows with a rating below %g", source,
+            f"{n_rows - int(liked.sum()):,}", f"{n_rows:,}", columns.min_rating,
+        )  # fmt: skip
+    times = _times(series.pop("time"), where) if "time" in series else None
+    users, user_ids = _encoded(series.pop("user"))
+    items, item_ids = _encoded(series.pop("item"))
+    whole = Interactions.of_columns(
+        users, items, user_ids, item_ids, times=times, ordered=columns.ordered, name=name
+    )
+    log.info(
+        "%s: %s interactions of %s users with %s items; %s rows repeat one", source,
+        f"{len(whole.pairs):,}", f"{len(user_ids):,}", f"{len(item_ids):,}",
+        f"{len(users) - len(whole.pairs):,}",
+    )  # fmt: skip
     return whole
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from elasticrec.data.ids import Ids
+from elasticrec.data.interactions import Interactions
 from elasticrec.errors import InputError
 from elasticrec.files import plain_name, read_bytes
-from elasticrec.data.interactions import Ids, Interactions, Pairs
 
 MAX_DIGITS = 18
 """Numbers longer than this do not fit 64 bits."""
@@ -66,8 +67,8 @@ def _not_a_number(content: bytes, at: int, path: Path | str) -> InputError:
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Users and items of one file, side by side."""
+class UserItems:
+    """Users and items of one file, side by side, in the order of the file."""
 
     users: np.ndarray
     """(n,) int64."""
@@ -100,7 +101,7 @@ def read_published(
     return known, held_out
 
 
-def _columns(path: Path | str) -> Columns:
+def _columns(path: Path | str) -> UserItems:
     """The pairs of one file; the first number on a line is the user."""
     numbers = parse_numbers(read_bytes(path), path)
     first = np.diff(numbers.lines, prepend=-1) > 0
@@ -116,23 +117,15 @@ def _columns(path: Path | str) -> Columns:
     if not len(items):
         raise InputError(f"{path}: has no items, expected lines of `user item item …`")
     owner = np.cumsum(first)[~first] - 1
-    return Columns(users[owner], items, int(users.max()) + 1, int(items.max()) + 1)
-
-
-def line_of_user(path: Path, user: int) -> int | None:
-    """The line (from 1) on which a user's items stand; for errors."""
-    numbers = parse_numbers(read_bytes(path), path)
-    first = np.diff(numbers.lines, prepend=-1) > 0
-    found = numbers.lines[first & (numbers.values == user)]
-    return int(found[0]) + 1 if len(found) else None
+    return UserItems(users[owner], items, int(users.max()) + 1, int(items.max()) + 1)
 
 
 def _interactions(
-    path: Path, columns: list[Columns], *, id_lists: bool, name: str | None
+    path: Path, files: list[UserItems], *, id_lists: bool, name: str | None
 ) -> list[Interactions]:
     """One Interactions per file, all over the same users and items."""
-    user_ids = Ids.dense(max(file.n_users for file in columns))
-    item_ids = Ids.dense(max(file.n_items for file in columns))
+    user_ids = Ids.dense(max(file.n_users for file in files))
+    item_ids = Ids.dense(max(file.n_items for file in files))
     if id_lists:
         user_ids = read_id_list(_beside(path, "user_list.txt"), at_least=len(user_ids))
         item_ids = read_id_list(_beside(path, "item_list.txt"), at_least=len(item_ids))
@@ -140,13 +133,8 @@ def _interactions(
         called = plain_name(path)
         name = path.resolve().parent.name if called.startswith("train") else called
     return [
-        Interactions(
-            Pairs.from_arrays(file.users, file.items, n_users=len(user_ids), n_items=len(item_ids)),
-            user_ids,
-            item_ids,
-            name=name,
-        )
-        for file in columns
+        Interactions.of_columns(file.users, file.items, user_ids, item_ids, ordered=True, name=name)
+        for file in files
     ]
 
 

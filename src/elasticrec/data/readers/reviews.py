@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elasticrec.data.interactions import Interactions
+from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.frames import from_series
 from elasticrec.errors import InputError
 from elasticrec.files import opened, plain_name
-from elasticrec.data.readers.frames import from_columns
-from elasticrec.data.interactions import Interactions
 
 if TYPE_CHECKING:
     import polars as pl
 
 FIELDS = {"user": "user_id", "item": "business_id", "rating": "stars", "time": "date"}
-"""What each part of an interaction is called in a review."""
+"""Names of the fields in a review."""
 CHUNK_BYTES = 32_000_000
 """Read at once; the file is several gigabytes, nearly all of it review texts."""
 
@@ -25,7 +26,7 @@ CHUNK_BYTES = 32_000_000
 def read_yelp_reviews(
     path: Path | str, *, min_rating: float | None = None, name: str | None = None
 ) -> Interactions:
-    """Who reviewed which business, and when, from `yelp_academic_dataset_review.json` (or `.gz`).
+    """Reviewers, businesses and dates from `yelp_academic_dataset_review.json` (or `.gz`).
 
     Args:
         min_rating: reviews with fewer stars are left out; None keeps all.
@@ -39,10 +40,10 @@ def read_yelp_reviews(
         frames.append(_parsed(chunk, wanted, path, first_line))
         first_line += chunk.count(b"\n")
     frame = pl.concat(frames, rechunk=False)
-    columns = {meaning: frame[FIELDS[meaning]] for meaning in wanted}
-    return from_columns(
-        columns,
-        min_rating=min_rating,
+    series = {meaning: frame[FIELDS[meaning]] for meaning in wanted}
+    return from_series(
+        series,
+        Columns(min_rating=min_rating),
         where=lambda row: f"{path} line {_line_of(path, row)}",
         name=name or plain_name(path),
         source=str(path),
@@ -76,7 +77,7 @@ def _parsed(chunk: bytes, wanted: list[str], path: Path, first_line: int) -> pl.
 
 
 def _check_review(text: bytes, wanted: list[str], where: str) -> None:
-    """Nothing for a review or a blank line; otherwise an error."""
+    """Raise an error unless the text is a review or a blank line."""
     if not text.strip():
         return
     try:

@@ -7,29 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from elasticrec.data.readers.embedded import read_goodbooks
-from elasticrec.errors import InputError
-from elasticrec.files import check_readable
-from elasticrec.data.readers.frames import from_frame
+import numpy as np
+
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions, Pairs
-from elasticrec.data.readers.lists import read_lists, read_published
+from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.embedded import read_goodbooks
+from elasticrec.data.readers.lists import read_lists
 from elasticrec.data.readers.reviews import read_yelp_reviews
 from elasticrec.data.readers.tables import read_table
-
-__all__ = [
-    "FORMATS",
-    "format_of",
-    "from_csr",
-    "from_frame",
-    "over_same_ids",
-    "read",
-    "read_goodbooks",
-    "read_lists",
-    "read_published",
-    "read_table",
-    "read_yelp_reviews",
-]
+from elasticrec.errors import InputError
+from elasticrec.files import check_readable
 
 SUFFIXES = {
     **{"csv": "csv", "tsv": "tsv", "tab": "tsv", "parquet": "parquet", "pq": "parquet"},
@@ -39,7 +27,7 @@ SUFFIXES = {
 TABLES = ("csv", "tsv", "parquet")
 """Formats with columns to name."""
 FORMATS = (*TABLES, "lists", "yelp", "goodbooks")
-"""What can be read."""
+"""Known formats."""
 
 
 def format_of(path: Path | str) -> str:
@@ -58,63 +46,45 @@ def format_of(path: Path | str) -> str:
 
 def read(
     path: Path | str,
+    columns: Columns | None = None,
     *,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
-    min_rating: float | None = None,
     format: str | None = None,  # noqa: A002
-    need_time: bool = False,
     id_lists: bool = False,
     name: str | None = None,
 ) -> Interactions:
     """The interactions of one file in any of the known formats, plain or `.gz`.
 
     Args:
-        user: column of the users; found by its usual names where not given. So is `item`.
-        rating: column of the ratings, read where `min_rating` is given.
-        time: column of the times, read where given.
-        min_rating: leave out rows with a smaller rating.
+        columns: of a table; found by their usual names where not given.
         format: one of `FORMATS`; by the end of the name where not given.
-        need_time: look for a time column by its usual names where `time` is not given.
         id_lists: for lists: original ids from `user_list.txt` and `item_list.txt` beside the file.
         name: of the data set; from the file's name where not given.
     """
-    kind = format or format_of(path)
-    columns = {"user": user, "item": item, "rating": rating, "time": time}
-    _check_options(path, kind, columns, min_rating=min_rating, id_lists=id_lists)
+    kind, columns = format or format_of(path), columns or Columns()
+    _check_options(path, kind, columns, id_lists)
     if kind in TABLES:
-        parquet = kind == "parquet"
-        return read_table(
-            path, **columns, min_rating=min_rating, need_time=need_time, parquet=parquet, name=name
-        )
+        return read_table(path, columns, parquet=kind == "parquet", name=name)
     if kind == "yelp":
-        return read_yelp_reviews(path, min_rating=min_rating, name=name)
+        return read_yelp_reviews(path, min_rating=columns.min_rating, name=name)
     if kind == "goodbooks":
         return replace(read_goodbooks(), name=name or "goodbooks")
     return read_lists(path, id_lists=id_lists, name=name)
 
 
-def _check_options(
-    path: Path | str,
-    kind: str,
-    columns: dict[str, str | None],
-    *,
-    min_rating: float | None,
-    id_lists: bool,
-) -> None:
-    """Nothing, or an error about an option that means nothing for this format."""
+def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool) -> None:
+    """Raise an error over an option that means nothing for this format."""
     if kind not in FORMATS:
         raise InputError(f"format {kind!r} is unknown, expected one of {', '.join(FORMATS)}")
     if id_lists and kind != "lists":
         raise InputError(f"{path}: {kind} has no id lists beside it, expected lists for that")
-    named = [meaning for meaning, column in columns.items() if column is not None]
-    if named and kind not in TABLES:
-        column = columns[named[0]]
-        raise InputError(f"{path}: {kind} has no columns, expected no {named[0]} ({column!r})")
-    if min_rating is not None and kind not in (*TABLES, "yelp"):
-        raise InputError(f"{path}: {kind} has no ratings, expected no smallest one ({min_rating})")
+    if kind in TABLES:
+        return
+    for meaning in ("user", "item", "rating", "time"):
+        if (column := getattr(columns, meaning)) is not None:
+            raise InputError(f"{path}: {kind} has no columns, expected no {meaning} ({column!r})")
+    if columns.min_rating is not None and kind != "yelp":
+        found = columns.min_rating
+        raise InputError(f"{path}: {kind} has no ratings, expected no smallest one ({found})")
 
 
 def from_csr(
@@ -158,13 +128,13 @@ def over_same_ids(train: Interactions, test: Interactions) -> tuple[Interactions
     item_ids = _union(train.item_ids, test.item_ids)
     renumbered = []
     for part in (train, test):
-        users = user_ids.numbers(part.user_ids.values)[part.pairs.users]
-        items = item_ids.numbers(part.item_ids.values)[part.pairs.items]
-        renumbered.append(
-            Interactions.of_columns(
-                users, items, user_ids, item_ids, times=part.times, name=train.name
-            )
-        )
+        new_users = user_ids.numbers(part.user_ids.values)
+        new_items = item_ids.numbers(part.item_ids.values)
+        users, items = new_users[part.pairs.users], new_items[part.pairs.items]
+        shape = {"n_users": len(user_ids), "n_items": len(item_ids)}
+        pairs = Pairs.from_arrays(users, items, **shape, order=part.pairs.order)
+        times = None if part.times is None else part.times[np.lexsort((items, users))]
+        renumbered.append(Interactions(pairs, user_ids, item_ids, times=times, name=train.name))
     return renumbered[0], renumbered[1]
 
 

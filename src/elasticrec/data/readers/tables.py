@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elasticrec.data.readers.columns import Columns, choose
+from elasticrec.data.interactions import Interactions
+from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.frames import Where, from_series
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable, opened, plain_name, read_bytes
-from elasticrec.data.readers.frames import Where, from_columns
-from elasticrec.data.interactions import Interactions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,30 +28,22 @@ Choice = Callable[[list[str]], dict[str, int]]
 
 def read_table(
     path: Path | str,
+    columns: Columns | None = None,
     *,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
-    min_rating: float | None = None,
-    need_time: bool = False,
     parquet: bool | None = None,
     name: str | None = None,
 ) -> Interactions:
-    """The interactions of a CSV, TSV (plain or `.gz`) or Parquet file; arguments as in `read`.
+    """The interactions of a CSV, TSV (plain or `.gz`) or Parquet file.
 
     Args:
-        parquet: whether the file is a Parquet one; by the end of its name where not given.
+        parquet: True for a Parquet file; by the end of its name where not given.
     """
-    path = check_readable(path)
-    wanted = Columns(user, item, rating, time, min_rating)
-
-    def choice(found: list[str]) -> dict[str, int]:
-        return choose(found, wanted, str(path), need_time=need_time).positions()
-
-    columns, where = read_columns(path, choice, parquet=parquet)
+    path, wanted = check_readable(path), columns or Columns()
+    series, where = read_columns(
+        path, lambda found: wanted.choose(found, str(path)), parquet=parquet
+    )
     name = name or plain_name(path)
-    return from_columns(columns, min_rating=min_rating, where=where, name=name, source=str(path))
+    return from_series(series, wanted, where=where, name=name, source=str(path))
 
 
 def read_columns(
@@ -137,16 +129,6 @@ def _line_of(path: Path, separator: str, wanted: int) -> int:
         if row == wanted:
             return line
     return wanted + 2
-
-
-def line_of_user(path: Path, wanted: Columns, user: str) -> int | None:
-    """The line on which a user of a text table first stands; slow, for errors."""
-    header, separator = _header(path)
-    column = choose(header, wanted, str(path)).user
-    for line, fields in _rows(path, separator):
-        if column < len(fields) and fields[column].strip() == user:
-            return line
-    return None
 
 
 def _check_only_blank(path: Path, separator: str, positions: list[int]) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import position
+from elasticrec.data.readers.tables import read_columns
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable
-from elasticrec.data.interactions import Interactions
-from elasticrec.data.readers.tables import read_columns
 
 
 def with_titles(

@@ -4,10 +4,11 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from elasticrec.errors import InputError
-from elasticrec.files import check_writable, plain_name, read_bytes, written_whole
+from elasticrec.files import check_writable, fingerprint, plain_name, read_bytes, written_whole
 
 TEXT = b"0 1 2\n" * 5_000
 
@@ -105,3 +106,11 @@ def test_a_full_disk_is_named(tmp_path):
 )
 def test_plain_name(path, name):
     assert plain_name(path) == name
+
+
+def test_fingerprint_sees_names_types_shapes_and_values():
+    base = {"a": np.arange(4)}
+    assert fingerprint(base) == fingerprint({"a": np.arange(4)})
+    others = [{"b": np.arange(4)}, {"a": np.arange(4, dtype=np.int32)}]
+    others += [{"a": np.arange(4).reshape(2, 2)}, {"a": np.array([0, 1, 2, 4])}]
+    assert fingerprint(base) not in {fingerprint(other) for other in others}

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids, Interactions, Pairs
-from elasticrec.data.titles import with_titles
+from elasticrec.data.readers.titles import with_titles
+from elasticrec.errors import InputError
 
 
 @pytest.fixture

@@ -1,0 +1,100 @@
+"""Sequence: decides by the interactions alone if a recorded order is an order in time."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from elasticrec.data.interactions import Pairs
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SequenceConfig:
+    """Limits of the decision if a recorded order is used."""
+
+    least_z: float = 4.0
+    """Standard errors by which the recorded order must be better foretold than a shuffled one."""
+    sorted_share: float = 0.01
+    """Steps that run against the usual direction; lists with fewer are sorted, not recorded."""
+    least_repeats: int = 100
+    """Repeated steps that are needed to judge by the directions of steps between two items."""
+    shrinkage: float = 5.0
+    """Users added at the middle of the list when an item's mean place is learnt."""
+
+
+def sequence_or_none(pairs: Pairs, name: str, config: SequenceConfig | None = None) -> Pairs:
+    """The pairs with their order, or without it where it is sorted by a key or says nothing."""
+    config = config or SequenceConfig()
+    if pairs.order is None:
+        return pairs
+    if is_sorted(pairs, config):
+        reason = "the recorded order of items is sorted by a fixed key"
+    else:
+        z = foretelling(pairs, config)
+        if z >= config.least_z:
+            log.info("%s: the recorded order of items is used (z = %.1f)", name, z)
+            return pairs
+        reason = f"the recorded order of items is no better than a shuffled one (z = {z:.1f})"
+    log.info("%s: %s, so it is not used", name, reason)
+    return replace(pairs, order=None)
+
+
+def is_sorted(pairs: Pairs, config: SequenceConfig | None = None) -> bool:
+    """True where all users' lists follow one key, such as an id, a title or a popularity.
+
+    Two items next to each other in several lists then stand in the same direction each time,
+    and in lists sorted by item number all steps rise or all fall.
+    """
+    config = config or SequenceConfig()
+    lists = pairs.history()
+    users = pairs.users
+    inside = users[1:] == users[:-1]
+    older = lists.items[:-1][inside].astype(np.int64)
+    newer = lists.items[1:][inside].astype(np.int64)
+    if not len(older):
+        return True
+    rises = older < newer
+    if not config.sorted_share <= rises.mean() <= 1 - config.sorted_share:
+        return True
+    step = np.minimum(older, newer) * pairs.n_items + np.maximum(older, newer)
+    _, which, counts = np.unique(step, return_inverse=True, return_counts=True)
+    rising = np.bincount(which, weights=rises)
+    against = np.minimum(rising, counts - rising)[counts > 1].sum()
+    repeats = counts[counts > 1].sum()
+    return bool(repeats >= config.least_repeats and against < config.sorted_share * repeats)
+
+
+def foretelling(pairs: Pairs, config: SequenceConfig | None = None) -> float:
+    """The z score of how well one half of the users foretells the other half's order of items.
+
+    Each user's places correlate with the mean places that the same items have among the users
+    of the other half; a shuffled order has a mean correlation of 0 over users. The two halves
+    give nearly the same number, so only half of the users count in the standard error.
+    """
+    config = config or SequenceConfig()
+    assert pairs.order is not None
+    users, n = pairs.users, pairs.per_user
+    place = (pairs.rank(pairs.order) + 0.5) / n[users] - 0.5  # mean 0 within each user
+    first_half = users % 2 == 0
+    foretold = np.empty(len(pairs))
+    for learn in (first_half, ~first_half):
+        sums = np.bincount(pairs.items[learn], place[learn], minlength=pairs.n_items)
+        counts = np.bincount(pairs.items[learn], minlength=pairs.n_items)
+        foretold[~learn] = (sums / (counts + config.shrinkage))[pairs.items[~learn]]
+    foretold -= (_per_user(users, foretold, n) / np.maximum(n, 1))[users]
+    spread = _per_user(users, foretold**2, n) * _per_user(users, place**2, n)
+    some = spread > 1e-20
+    agreement = _per_user(users, foretold * place, n)[some] / np.sqrt(spread[some])
+    if len(agreement) < 2 or not agreement.std():
+        return 0.0
+    return float(agreement.mean() / agreement.std() * np.sqrt(len(agreement) / 2))
+
+
+def _per_user(users: np.ndarray, values: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """(U,) each user's sum of the values of her pairs."""
+    sums: np.ndarray = np.bincount(users, values, minlength=len(n))
+    return sums
