@@ -3,29 +3,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.rule.free_blocks import FreeBlocks
-from elasticrec.search.menu_rows import MenuRows
-from elasticrec.rule.mutation import MUTATIONS, move, mutate, reselect, swap
-from elasticrec.space.budget import Budget, PaperAccounting
-from elasticrec.space.composition import Menu
-from elasticrec.space.ladder import Ladder
+from elasticrec.rule.config import MUTATIONS
+from elasticrec.rule.mutation import move, mutate, reselect, swap
+from elasticrec.rule.randomizer import random_candidate
+from elasticrec.space.budget import Budget
 
+from .conftest import blocks, budget_of, half_way, levels
 
-def counts(space, candidate):
-    return space.compose(candidate).kept.sum(axis=1)
-
-
-def spaces(sizes, N, share):
-    accounting = PaperAccounting(np.array(sizes), N, 8)
-    ladder = Ladder.of_counts(N, accounting)
-    spare = ladder.full_bytes - ladder.smallest_bytes
-    budget = Budget(ladder.smallest_bytes + int(share * spare))
-    order = np.random.default_rng(0).permutation(N)
-    return [
-        MenuRows(Menu.f32_prefixes(order), accounting, budget),
-        FreeBlocks(order, accounting, budget),
-        FreeBlocks(order, accounting, budget, printed=True),
-    ]
+BY_NAME = {"swap": swap, "reselect": reselect, "move": move}
+SPACES = {
+    "blocks": blocks([96] * 8, 6),
+    "printed": blocks([96] * 8, 6, top_up=False),
+    "levels": levels(V=768, C=12, S=2, G=8),
+}
 
 
 @settings(deadline=None, max_examples=60)
@@ -37,124 +27,124 @@ def spaces(sizes, N, share):
 )
 def test_every_child_of_every_mutation_is_within_budget(sizes, N, share, seed):
     rng = np.random.default_rng(seed)
-    for space in spaces(sizes, N, share):
-        parent = space.random(rng)
-        for mutation in MUTATIONS.values():
+    V = 8 * len(sizes) + int(sum(sizes)) // 10
+    for space in (
+        blocks(sizes, N),
+        blocks(sizes, N, top_up=False),
+        levels(V=V, C=N, G=len(sizes)),
+    ):
+        spare = space.full.n_bytes - space.smallest.n_bytes
+        budget = Budget(space.smallest.n_bytes + int(share * spare))
+        parent = random_candidate(space, budget, rng)
+        for mutation in BY_NAME.values():
             before = parent.copy()
-            child = mutation(space, parent, rng)
+            child = mutation(space, parent, budget, rng)
             assert np.array_equal(parent, before)
-            left = space.budget.n_bytes - space.n_bytes(child)
-            assert left >= 0
-            assert counts(space, child).min() >= 1
-            if space.topped:
-                assert not len(space.ladder.can_rise(space.rows(child), left))
+            counts = space.counts(child)
+            assert 1 <= counts.min() <= counts.max() <= space.most
+            assert space.size(counts) <= budget.n_bytes
+            if space.top_up:
+                assert not len(space.affordable(counts, budget))
             parent = child
 
 
-@pytest.mark.parametrize("space", spaces([100] * 8, 6, 0.4), ids=["menu", "free", "printed"])
+@pytest.mark.parametrize("space", [SPACES["blocks"], SPACES["printed"]], ids=["topped", "printed"])
 def test_swap_exchanges_two_groups_of_one_size_and_touches_no_other(space):
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        parent = space.random(rng)
-        child = swap(space, parent, rng)
+    rng, budget = np.random.default_rng(0), half_way(space)
+    pairs = set()
+    for _ in range(60):
+        parent = random_candidate(space, budget, rng)
+        child = swap(space, parent, budget, rng)
         changed = [g for g in range(8) if not np.array_equal(parent[g], child[g])]
         assert len(changed) == 2
         a, b = changed
         assert np.array_equal(child[a], parent[b])
         assert np.array_equal(child[b], parent[a])
+        pairs.add((a, b))
+    assert len(pairs) > 20
 
 
-@pytest.mark.parametrize("space", spaces([100] * 8, 6, 0.4), ids=["menu", "free", "printed"])
-def test_the_papers_two_mutations_only_permute_counts_and_move_does_not(space):
+@pytest.mark.parametrize("name", SPACES)
+def test_the_papers_two_mutations_only_permute_counts_and_move_does_not(name):
     """Ledger 5: with free blocks, swap and reselect see one multiset of counts per seed."""
-    rng = np.random.default_rng(0)
-    parent = space.random(rng)
-    seen = {"swap": set(), "reselect": set(), "move": set()}
+    space, rng = SPACES[name], np.random.default_rng(0)
+    budget = half_way(space)
+    parent = random_candidate(space, budget, rng)
+    seen = {mutation: set() for mutation in BY_NAME}
     for _ in range(60):
-        for name, multisets in seen.items():
-            child = MUTATIONS[name](space, parent, rng)
-            multisets.add(tuple(sorted(counts(space, child).tolist())))
-    own = {tuple(sorted(counts(space, parent).tolist()))}
-    assert seen["swap"] == own
-    if isinstance(space, FreeBlocks):
-        assert seen["reselect"] == own
+        for mutation, multisets in seen.items():
+            child = BY_NAME[mutation](space, parent, budget, rng)
+            multisets.add(tuple(sorted(space.counts(child).tolist())))
+    own = {tuple(sorted(space.counts(parent).tolist()))}
+    if name != "levels":
+        assert seen["swap"] == seen["reselect"] == own
     assert len(seen["move"] | own) > 3
 
 
 def test_a_swap_between_unequal_groups_is_repaired():
     """Ledger 5: it changes the bytes."""
-    accounting = PaperAccounting(np.array([1000, 10]), 4, 8)
-    space = FreeBlocks(np.arange(4), accounting, Budget(128 + 32 * (1000 + 4 * 10)))
+    space = blocks([1000, 10], 4)
+    budget = Budget(128 + 32 * (1000 + 4 * 10))
     parent = np.array([[1, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)
-    assert space.n_bytes(parent) == space.budget.n_bytes
-    child = swap(space, parent, np.random.default_rng(0))
-    assert space.n_bytes(child) <= space.budget.n_bytes
+    assert space.size(space.counts(parent)) == budget.n_bytes
+    child = swap(space, parent, budget, np.random.default_rng(0))
+    assert space.size(space.counts(child)) <= budget.n_bytes
+    assert child.any(axis=1).all()
 
 
-def test_a_child_is_topped_up_only_if_its_parent_was_spent():
-    space = spaces([100] * 8, 6, 0.4)[0]
-    rng = np.random.default_rng(0)
-    spent, unspent = space.random(rng), np.array([3, 2, 1, 0, 0, 0, 0, 0])
-    assert space.is_spent(spent)
-    assert not space.is_spent(unspent)
-    for mutation in MUTATIONS.values():
-        assert all(space.is_spent(mutation(space, spent, rng)) for _ in range(20))
-        assert not any(space.is_spent(mutation(space, unspent, rng)) for _ in range(20))
-
-
-def test_reselect_of_free_blocks_keeps_the_amount():
-    space = spaces([100] * 8, 6, 0.4)[1]
-    rng = np.random.default_rng(0)
-    parent = space.random(rng)
-    children = [reselect(space, parent, rng) for _ in range(40)]
+def test_reselect_of_blocks_keeps_the_amount_and_meets_every_group():
+    space, rng = SPACES["printed"], np.random.default_rng(0)
+    budget = half_way(space)
+    parent = random_candidate(space, budget, rng)
+    children = [reselect(space, parent, budget, rng) for _ in range(80)]
     assert all(np.array_equal(child.sum(axis=1), parent.sum(axis=1)) for child in children)
-    assert all((child != parent).any(axis=1).sum() <= 1 for child in children)
-    assert len({child.tobytes() for child in children}) > 10
+    changed = [np.flatnonzero((child != parent).any(axis=1)) for child in children]
+    assert {len(groups) for groups in changed} <= {0, 1}
+    partly = np.flatnonzero((parent.sum(axis=1) > 0) & (parent.sum(axis=1) < 6))
+    assert set(np.concatenate(changed).tolist()) == set(partly.tolist())
 
 
-def test_reselect_of_menu_rows_draws_any_row_that_the_groups_bytes_pay_for():
-    accounting = PaperAccounting(np.array([100]), 4, 8)
-    menu = Menu(np.array([[32, 0, 0, 0], [0, 32, 0, 0], [0, 0, 32, 32]]), np.zeros(3, dtype=int))
-    space = MenuRows(menu, accounting, Budget(128 + 100 * 32))
-    rng = np.random.default_rng(0)
-    assert {int(reselect(space, np.array([0]), rng)[0]) for _ in range(20)} == {1}
+def test_reselect_of_levels_draws_any_level():
+    space, rng = levels(V=768, C=12, S=2, G=8, top_up=False), np.random.default_rng(0)
+    parent = np.full(8, 1)
+    drawn = {int(reselect(space, parent, space.full, rng).max()) for _ in range(300)}
+    assert drawn == set(range(1, space.most + 1))
 
 
-def test_move_takes_as_many_steps_from_a_small_group_as_a_large_one_needs():
-    accounting = PaperAccounting(np.array([30, 10]), 4, 8)
-    space = MenuRows(Menu.f32_prefixes(np.arange(4)), accounting, Budget(128 + 32 * (30 + 40)))
-    rng = np.random.default_rng(3)
-    children = {tuple(move(space, np.array([0, 3]), rng).tolist()) for _ in range(20)}
-    assert children == {(1, 0)}
+def test_move_takes_as_many_from_a_small_group_as_a_large_one_needs():
+    space, rng = blocks([30, 10], 4), np.random.default_rng(3)
+    budget = Budget(128 + 32 * (30 + 40))
+    parent = np.array([[1, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)
+    children = {tuple(move(space, parent, budget, rng).sum(axis=1).tolist()) for _ in range(20)}
+    assert children == {(2, 1)}
 
 
-def test_move_takes_one_step_or_several_and_the_taker_uses_them():
-    accounting = PaperAccounting(np.array([10, 10]), 8, 8)
-    space = MenuRows(Menu.f32_prefixes(np.arange(8)), accounting, Budget(256 + 32 * 10 * 9))
-    rng = np.random.default_rng(0)
-    children = [tuple(move(space, np.array([6, 1]), rng).tolist()) for _ in range(400)]
-    assert {sum(child) for child in children} == {7}
-    given = [6 - first for first, _ in children if first < 6]
-    assert set(given) > {1, 2, 3}
-    assert given.count(1) / len(given) == pytest.approx(0.5, abs=0.12)
+def test_move_takes_one_or_several_and_the_taker_uses_them():
+    space, rng = blocks([10, 10], 8), np.random.default_rng(0)
+    budget, parent = budget_of(space, 9), np.arange(8) < np.array([[7], [2]])
+    children = [move(space, parent, budget, rng).sum(axis=1) for _ in range(400)]
+    assert {int(child.sum()) for child in children} == {9}
+    given_up = [7 - int(first) for first, _ in children if first < 7]
+    assert set(given_up) > {1, 2, 3}
+    assert given_up.count(1) / len(given_up) == pytest.approx(0.5, abs=0.12)
 
 
 def test_a_mutation_that_can_do_nothing_gives_way():
-    accounting = PaperAccounting(np.array([10] * 4), 4, 8)
-    space = MenuRows(Menu.f32_prefixes(np.arange(4)), accounting, Budget(128 + 32 * 10 * 8))
-    rng = np.random.default_rng(0)
-    alike = np.full(4, 1)
+    space, rng = levels(V=96, C=4, S=1, G=4), np.random.default_rng(0)
+    alike = np.full(4, 2)
+    budget = Budget(space.size(alike))
     for _ in range(20):
-        child, name = mutate(space, alike, ("swap", "move"), rng)
-        assert name == "move" or np.array_equal(child, alike)
-    child, _ = mutate(space, alike, ("swap",), rng)
+        child, name = mutate(space, alike, budget, ("swap", "reselect", "move"), rng)
+        assert name in ("reselect", "move") or np.array_equal(child, alike)
+    child, name = mutate(space, alike, budget, ("swap",), rng)
+    assert name == "swap"
     assert np.array_equal(child, alike)
 
 
 def test_mutations_are_equally_likely():
-    space = spaces([100] * 8, 6, 0.4)[0]
-    rng = np.random.default_rng(0)
-    parent = np.array([5, 4, 3, 2, 0, 0, 0, 0])
-    names = [mutate(space, parent, tuple(MUTATIONS), rng)[1] for _ in range(900)]
+    space, rng = SPACES["blocks"], np.random.default_rng(0)
+    budget = half_way(space)
+    parent = space.fill(np.array([5, 4, 3, 2, 2, 2, 4, 2]), rng)
+    names = [mutate(space, parent, budget, MUTATIONS, rng)[1] for _ in range(900)]
     for name in MUTATIONS:
         assert 230 < names.count(name) < 370

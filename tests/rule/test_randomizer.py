@@ -1,85 +1,115 @@
+"""Alg. 1, by the numbers that the paper implies."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.space.budget import Budget, PaperAccounting
-from elasticrec.space.composition import F32, Menu
-from elasticrec.space.groups import even_sizes
-from elasticrec.space.ladder import Ladder
-from elasticrec.rule.randomizer import (
-    _shared,
-    draw_counts,
-    draw_free,
-    draw_shares,
-    generator,
-    random_blocks,
-)
+from elasticrec.rule.config import SpaceConfig
+from elasticrec.rule.free_blocks import FreeBlocks
+from elasticrec.rule.randomizer import bounded, draw_counts, pick, random_candidate
+from elasticrec.space.budget import Budget
+from elasticrec.space.groups import random_groups
+
+from .conftest import blocks, budget_of, half_way, levels
 
 MEGABYTES = {"amazon-book": (91_599, (34, 68, 170)), "yelp2020": (105_843, (29, 59, 147))}
 
 
-def blocks_only(G=20, N=16):
-    """A ladder that counts blocks, one byte each: Alg. 1's own unit."""
-    return Ladder(Menu.f32_prefixes(np.arange(N)), np.tile(np.arange(1, N + 1), (G, 1)))
-
-
-def unspent(accounting, depths, budget):
-    """The cheapest block that was not taken, less what is left: positive if nothing fits."""
-    left = budget.n_bytes - accounting.sizes(depths[None], np.zeros((1, len(depths))))[0]
-    prices = accounting.group_sizes * accounting.block_size * 4
-    missing = (depths == 0).any(axis=1)
-    return left, prices[missing].min() if missing.any() else np.inf
+def paper_space(items=91_599, **config):
+    """20 random groups of 16 blocks of 8 numbers."""
+    config = SpaceConfig(kind="blocks", groups="random", **config)
+    return FreeBlocks(random_groups(items, 20, np.random.default_rng(0)), 16, 8, config)
 
 
 @pytest.mark.parametrize("name", MEGABYTES)
 def test_spends_exactly_the_papers_blocks(name):
     items, expected = MEGABYTES[name]
-    accounting = PaperAccounting(even_sizes(items, 20), 16, 8)
-    for megabytes, blocks in zip((5, 10, 25), expected, strict=True):
+    space, rng = paper_space(items), np.random.default_rng(1)
+    for megabytes, n_blocks in zip((5, 10, 25), expected, strict=True):
         budget = Budget.megabytes(megabytes)
-        drawn = draw_free(
-            range(50), seed=1, n_groups=20, n_blocks=16, accounting=accounting, budget=budget
-        )
-        assert set((drawn.depths == F32).sum(axis=(1, 2))) == {blocks}
+        assert space.n_blocks(budget) == n_blocks
+        drawn = [random_candidate(space, budget, rng) for _ in range(30)]
+        assert {int(mask.sum()) for mask in drawn} == {n_blocks}
 
 
 def test_printed_form_underspends_and_ours_does_not():
-    """Ledger 3: M = 59, mean 57.3, 45 % of draws short."""
-    ladder, rng = blocks_only(), np.random.default_rng(0)
-    printed = np.array([draw_counts(ladder, 59, rng, printed=True) + 1 for _ in range(4000)])
-    ours = np.array([draw_counts(ladder, 59, rng) + 1 for _ in range(500)])
-    assert printed.sum(axis=1).mean() == pytest.approx(57.25, abs=0.15)
-    assert np.mean(printed.sum(axis=1) < 59) == pytest.approx(0.446, abs=0.03)
-    assert printed.sum(axis=1).max() == 59
-    assert set(ours.sum(axis=1)) == {59}
+    """Ledger 3: M = 59, mean 57.25, 45 % of draws short."""
+    printed, ours = (paper_space(105_840, top_up=top_up) for top_up in (False, True))
+    rng, budget = np.random.default_rng(0), Budget.megabytes(10)
+    assert printed.n_blocks(budget) == 59
+    spent = np.array([draw_counts(printed, budget, rng).sum() for _ in range(4000)])
+    assert spent.mean() == pytest.approx(57.25, abs=0.15)
+    assert np.mean(spent < 59) == pytest.approx(0.446, abs=0.03)
+    assert spent.max() == 59
+    assert {int(draw_counts(ours, budget, rng).sum()) for _ in range(300)} == {59}
+
+
+def test_printed_mean_gives_every_group_a_block_or_two_at_every_budget():
+    """Ledger 3: M/(G·|V_g|) is next to 0, so nothing but σ is left of the budget."""
+    space = paper_space(printed_mean=True, top_up=False)
+    rng = np.random.default_rng(0)
+    small, large = (
+        np.array([draw_counts(space, Budget.megabytes(mb), rng) for _ in range(500)])
+        for mb in (10, 25)
+    )
+    assert small.mean() == pytest.approx(large.mean(), abs=0.02)
+    assert np.mean(large == 1) > 0.9
+    corrected = draw_counts(paper_space(top_up=False), Budget.megabytes(25), rng)
+    assert corrected.mean() == pytest.approx(8.5, abs=0.7)
 
 
 def test_counts_follow_the_gaussian_around_the_corrected_mean():
-    ladder, rng = blocks_only(), np.random.default_rng(0)
-    counts = np.array([draw_counts(ladder, 160, rng, printed=True) + 1 for _ in range(3000)])
+    space, rng = blocks([10] * 20, 16, top_up=False), np.random.default_rng(0)
+    budget = budget_of(space, 160)
+    counts = np.array([draw_counts(space, budget, rng) for _ in range(3000)])
     inside = counts[counts.sum(axis=1) < 160]  # nothing was removed from these
     assert counts.mean() == pytest.approx(8, abs=0.15)
     assert inside.std() == pytest.approx(np.sqrt(1 + 1 / 12), abs=0.05)  # rounding adds 1/12
 
 
-def test_every_subset_of_blocks_is_equally_likely():
+def test_sigma_is_the_spread():
     rng = np.random.default_rng(0)
-    drawn = random_blocks(np.full(6000, 2), 4, rng)
-    assert set(drawn.sum(axis=1)) == {2}
-    _, times = np.unique(drawn, axis=0, return_counts=True)
-    assert len(times) == 6
-    assert np.abs(times - 1000).max() < 150
+    for sigma in (0.5, 3.0):
+        space = blocks([10] * 20, 40, top_up=False, sigma=sigma)
+        drawn = np.array([space.draw_first(budget_of(space, 400), rng) for _ in range(500)])
+        assert drawn.std() == pytest.approx(sigma, rel=0.05)
+        assert drawn.mean() == pytest.approx(20, abs=0.2)
 
 
-def test_alg_3_draws_totals_uniformly_from_one_to_all_blocks_per_group():
-    drawn = draw_free(range(3000), seed=5, n_groups=4, n_blocks=3)
-    counts = (drawn.depths > 0).sum(axis=(1, 2))
-    assert np.array_equal(counts, drawn.totals)
-    values, times = np.unique(drawn.totals, return_counts=True)
-    assert values.tolist() == list(range(4, 13))
-    assert np.abs(times - 3000 / 9).max() < 80
+def test_no_group_takes_what_the_others_need():
+    """Line 5: s_g is at most min(N, M - G + 1)."""
+    space = blocks([10] * 4, 16, sigma=50.0, top_up=False)
+    assert space.highest(budget_of(space, 9)).tolist() == [6] * 4
+    assert space.highest(budget_of(space, 40)).tolist() == [16] * 4
+    rng = np.random.default_rng(0)
+    assert max(draw_counts(space, budget_of(space, 9), rng).max() for _ in range(200)) == 6
+
+
+def test_repair_takes_from_every_group_alike():
+    """Line 9: the group is drawn uniformly, so no group is favoured."""
+    space, rng = blocks([10] * 5, 10, top_up=False), np.random.default_rng(0)
+    full, budget = np.full(5, 10), budget_of(space, 25)
+    left = np.array([bounded(space, full, budget, rng) for _ in range(600)])
+    assert set(left.sum(axis=1)) == {25}
+    assert np.abs(left.mean(axis=0) - 5).max() < 0.3
+    assert len({tuple(row) for row in left.tolist()}) > 300
+
+
+def test_top_up_gives_to_every_group_alike():
+    space, rng = blocks([10] * 5, 10), np.random.default_rng(0)
+    least, budget = np.ones(5, dtype=int), budget_of(space, 25)
+    got = np.array([bounded(space, least, budget, rng) for _ in range(600)])
+    assert set(got.sum(axis=1)) == {25}
+    assert np.abs(got.mean(axis=0) - 5).max() < 0.3
+
+
+def test_pick_is_uniform():
+    rng = np.random.default_rng(0)
+    times = np.bincount([pick(rng, 4) for _ in range(4000)])
+    assert len(times) == 4
+    assert np.abs(times - 1000).max() < 120
 
 
 @settings(deadline=None, max_examples=60)
@@ -90,132 +120,50 @@ def test_alg_3_draws_totals_uniformly_from_one_to_all_blocks_per_group():
     seed=st.integers(0, 1000),
 )
 def test_never_over_never_empty_nothing_that_fits_unspent(sizes, N, share, seed):
-    accounting = PaperAccounting(np.array(sizes), N, 8)
-    ladder = Ladder.of_counts(N, accounting)
-    spare = ladder.full_bytes - ladder.smallest_bytes
-    budget = Budget(ladder.smallest_bytes + int(share * spare))
-    asked = {"n_groups": len(sizes), "n_blocks": N, "accounting": accounting, "budget": budget}
-    free = draw_free(range(3), seed=seed, **asked)
-    printed = draw_free(range(3), seed=seed, printed=True, **asked)
-    menu = Menu.f32_prefixes(np.arange(N))
-    near = draw_shares(range(3), seed=seed, accounting=accounting, menu=menu, budgets=[budget])
-    for depths, total in [
-        *((d, budget) for d in free.depths),
-        *((d, Budget(int(t))) for d, t in zip(near.depths, near.totals, strict=True)),
-    ]:
-        left, cheapest = unspent(accounting, depths, total)
-        assert 0 <= left < cheapest
-        assert depths.any(axis=1).all()
-    for depths in printed.depths:
-        assert unspent(accounting, depths, budget)[0] >= 0
-        assert depths.any(axis=1).all()
-
-
-@pytest.mark.parametrize("shares", [False, True])
-def test_draw_i_depends_on_seed_and_i_alone(shares):
-    accounting = PaperAccounting(np.array([50, 20, 90]), 4, 8)
-    menu = Menu.f32_prefixes(np.arange(4))
-
-    def draw(numbers, seed):
-        if shares:
-            steps = [Budget(9000), Budget(14000)]
-            return draw_shares(
-                numbers, seed=seed, accounting=accounting, menu=menu, budgets=steps
-            ).depths
-        return draw_free(numbers, seed=seed, n_groups=3, n_blocks=4).depths
-
-    whole = draw(range(40), 7)
-    parts = np.concatenate([draw(range(17, 40), 7), draw(range(17), 7)])
-    assert np.array_equal(np.concatenate([parts[23:], parts[:23]]), whole)
-    assert not np.array_equal(draw(range(40), 8), whole)
-    assert draw([], 7).shape == (0, 3, 4)
-
-
-def test_shares_lie_near_the_steps_and_half_are_sorted_by_popularity():
-    accounting = PaperAccounting(even_sizes(91_599, 20), 16, 8)
-    menu = Menu.f32_prefixes(np.arange(16))
-    steps = [Budget.megabytes(mb) for mb in (5, 10, 25)]
-    drawn = draw_shares(range(600), seed=0, accounting=accounting, menu=menu, budgets=steps)
-    apart = np.abs(np.log(drawn.totals[:, None] / [b.n_bytes for b in steps])).min(axis=1)
-    assert np.sqrt(np.mean(apart**2)) == pytest.approx(0.1, rel=0.1)
-    assert np.array_equal(menu.depths[drawn.choices], drawn.depths)
-    middle = drawn.choices[np.abs(np.log(drawn.totals / 10e6)) < 0.2]
-    falls = [np.corrcoef(choice, np.arange(20))[0, 1] < -0.55 for choice in middle]
-    assert 0.4 < np.mean(falls) < 0.6
-    assert middle.max(axis=1).mean() > 3 * middle.mean()  # shares are far from equal
-
-
-def test_a_group_takes_any_of_the_largest_rows_its_share_pays_for():
-    class ByteEach(PaperAccounting):
-        needs_block = False
-
-        def row_table(self, depths, neighbours):
-            per_item = depths.sum(axis=1).astype(np.int64) + 3 * neighbours
-            return self.group_sizes[:, None] * per_item[None, :]
-
-    menu = Menu(np.array([[0], [3], [6], [0], [3]]), np.array([0, 0, 0, 1, 1]))
-    accounting = ByteEach(np.array([100]), 1, 8)
-    budget = Budget(accounting.fixed_bytes + 400)
-    drawn = draw_shares(range(60), seed=0, accounting=accounting, menu=menu, budgets=[budget])
-    assert set(drawn.choices[:, 0]) == {1, 3}  # 300 bytes either way, not row 0
-
-
-def test_a_budget_below_the_smallest_names_it():
-    accounting = PaperAccounting(np.array([100, 100]), 4, 8)
-    smallest = 4 * 8 * 4 + 2 * 100 * 32
-    with pytest.raises(InputError, match=rf"smallest possible is .*\({smallest} bytes\)"):
-        draw_free(
-            [0], seed=0, n_groups=2, n_blocks=4, accounting=accounting, budget=Budget(smallest - 1)
-        )
-
-
-def test_a_budget_and_an_accounting_come_together():
-    with pytest.raises(InputError, match="needs an accounting"):
-        draw_free([0], seed=0, n_groups=2, n_blocks=4, budget=Budget(100))
-    accounting = PaperAccounting(np.array([100, 100]), 4, 8)
-    with pytest.raises(InputError, match="at least one"):
-        draw_shares(
-            [0], seed=0, accounting=accounting, menu=Menu.f32_prefixes(np.arange(4)), budgets=[]
-        )
-
-
-def test_generators_of_draws_differ():
-    assert generator(0, 1).random() != generator(0, 2).random() != generator(1, 1).random()
-
-
-def test_alg_3_leaves_small_budgets_bare_and_treats_groups_nearly_alike():
-    """Ledger 8: few of its samples are near a small budget, and none is uneven; ours are."""
-    accounting = PaperAccounting(even_sizes(91_599, 20), 16, 8)
-    printed = draw_free(range(600), seed=0, n_groups=20, n_blocks=16, printed=True)
-    ours = draw_shares(
-        range(600),
-        seed=0,
-        accounting=accounting,
-        menu=Menu.f32_prefixes(np.arange(16)),
-        budgets=[Budget.megabytes(5)],
-    )
-    spread = {}
-    for name, drawn in (("printed", printed), ("ours", ours)):
-        counts = (drawn.depths > 0).sum(axis=2)  # (B, G)
-        near = np.abs(np.log(counts.sum(axis=1) / 34)) < 0.3  # 34 blocks: 5 MB
-        spread[name] = near.mean(), counts[near].std(axis=1).mean()
-    prior = np.sqrt(1 + 1 / 12)  # a normal number of variance 1, rounded
-    assert spread["printed"][0] < 0.1
-    assert spread["ours"][0] > 0.9
-    assert spread["printed"][1] < prior < spread["ours"][1]
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.integers(1, 30), st.integers(0, 1000), st.floats(0, 1))
-def test_shares_add_up_within_their_bounds(G, seed, where):
     rng = np.random.default_rng(seed)
-    shares = np.exp(rng.normal(size=G))
-    least = rng.integers(0, 50, G)
-    most = least + rng.integers(0, 500, G)
-    total = int(least.sum() + where * (most.sum() - least.sum()))
-    given_bytes = _shared(shares, least, most, total)
-    assert given_bytes.sum() == pytest.approx(total, abs=1e-6)
-    assert (given_bytes >= least).all()
-    assert (given_bytes <= most).all()
-    free = (given_bytes > least) & (given_bytes < most)
-    assert np.ptp(given_bytes[free] / shares[free]) < 1e-6 if free.any() else True
+    for top_up in (True, False):
+        space = blocks(sizes, N, top_up=top_up)
+        spare = space.full.n_bytes - space.smallest.n_bytes
+        budget = Budget(space.smallest.n_bytes + int(share * spare))
+        mask = random_candidate(space, budget, rng)
+        assert mask.any(axis=1).all()
+        left = budget.n_bytes - space.user_bytes - int((mask.sum(axis=1) * sizes).sum()) * 32
+        missing = np.array(sizes)[~mask.all(axis=1)] * 32
+        assert left >= 0
+        if top_up:
+            assert left < missing.min(initial=2**62)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    V=st.integers(40, 300),
+    G=st.integers(1, 5),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 1000),
+)
+def test_levels_stay_within_a_budget_that_they_spend(V, G, share, seed):
+    space, rng = levels(V=V, G=G), np.random.default_rng(seed)
+    spare = space.full.n_bytes - space.smallest.n_bytes
+    budget = Budget(space.smallest.n_bytes + int(share * spare))
+    drawn = draw_counts(space, budget, rng)
+    assert 1 <= drawn.min() <= drawn.max() <= space.most
+    assert space.size(drawn) <= budget.n_bytes
+    assert not len(space.affordable(drawn, budget))
+
+
+def test_half_of_the_levels_fall_with_popularity_and_the_spread_is_a_share():
+    space = levels(V=4000, C=60, S=10, G=10, spread=0.2)
+    budget, rng = half_way(space), np.random.default_rng(0)
+    drawn = np.array([space.draw_first(budget, rng) for _ in range(1000)])
+    falling = (np.diff(drawn, axis=1) <= 0).all(axis=1)
+    assert np.mean(falling) == pytest.approx(0.5, abs=0.06)
+    assert np.log(drawn).std() == pytest.approx(0.2, rel=0.05)
+    alike = [k for k in range(1, space.most) if space.size(np.full(10, k)) <= budget.n_bytes]
+    assert np.log(drawn).mean() == pytest.approx(np.log(alike[-1]), abs=0.02)
+
+
+def test_a_budget_below_the_smallest_names_it(space):
+    smallest = space.smallest.n_bytes
+    assert space.size(draw_counts(space, Budget(smallest), np.random.default_rng(0))) == smallest
+    with pytest.raises(InputError, match=rf"smallest possible is .*\({smallest} bytes\)"):
+        draw_counts(space, Budget(smallest - 1), np.random.default_rng(0))

@@ -1,12 +1,9 @@
-import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.space.budget import Budget, PaperAccounting
-from elasticrec.space.composition import F32, Composition
-from elasticrec.space.groups import even_sizes
+from elasticrec.space.budget import Budget
 
 AMAZON, YELP = 91_599, 105_843
 
@@ -50,13 +47,13 @@ def test_parses_what_people_write(text, n_bytes):
     ],
 )
 def test_refuses_nonsense_by_quoting_it(text):
-    with pytest.raises(InputError, match=r"expected|did you mean"):
+    with pytest.raises(InputError, match=r"try 5MB|expected|did you mean"):
         Budget.parse(text)
 
 
 @pytest.mark.parametrize("text", ["5MB 5MB", "٣MB", "0.0000001MB", "1" + "0" * 30])
 def test_refuses_what_is_no_amount_of_memory(text):
-    with pytest.raises(InputError, match="expected"):
+    with pytest.raises(InputError, match=r"expected|is not a size"):
         Budget.parse(text)
 
 
@@ -93,48 +90,3 @@ def test_dimensions_of_fixed_size_tables(items, expected):
 def test_blocks_are_at_most_all_of_them():
     assert Budget.megabytes(1000).blocks(items=1000, groups=10, d=8, n=4) == 40
     assert Budget(10).blocks(items=1000, groups=10, d=8, n=4) == 0
-
-
-@pytest.mark.parametrize(("items", "megabytes"), [(AMAZON, 5), (AMAZON, 25), (YELP, 10)])
-def test_that_many_blocks_fit_and_one_more_does_not(items, megabytes):
-    budget = Budget.megabytes(megabytes)
-    accounting = PaperAccounting(even_sizes(items, 20), 16, 8)
-    M = budget.blocks(items=items, groups=20, d=8, n=16)
-    for blocks, fits in ((M, True), (M + 1, False)):
-        first = (np.arange(320) < blocks).reshape(20, 16)  # the larger groups come first
-        assert (accounting.size(Composition.of_mask(first)) <= budget.n_bytes) is fits
-
-
-def test_paper_accounting_counts_the_user_and_the_blocks_kept():
-    accounting = PaperAccounting(np.array([3, 5]), n_blocks=4, block_size=8)
-    kept = Composition.of_mask(np.array([[1, 0, 1, 0], [0, 1, 0, 0]]))
-    assert accounting.fixed_bytes == 4 * 8 * 4
-    assert accounting.size(kept) == 4 * 8 * 4 + 3 * 2 * 32 + 5 * 1 * 32
-    assert accounting.row_bytes(1, kept.depths[0], 0) == 5 * 2 * 32
-
-
-def test_a_depth_costs_as_many_bits_per_number():
-    accounting = PaperAccounting(np.array([10]), n_blocks=2, block_size=8)
-    assert accounting.row_bytes(0, np.array([3, 0]), 0) == 10 * 3
-    assert PaperAccounting(np.array([10]), 1, 4).row_bytes(0, np.array([3]), 0) == 10 * 2
-
-
-def test_paper_accounting_knows_no_neighbours():
-    accounting = PaperAccounting(np.array([3]), 2, 8)
-    with pytest.raises(InputError, match="vectors only"):
-        accounting.size(Composition(np.array([[F32, 0]]), np.array([4])))
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.lists(st.integers(1, 1000), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
-def test_size_is_the_fixed_part_plus_each_group(sizes, seed):
-    rng = np.random.default_rng(seed)
-    accounting = PaperAccounting(np.array(sizes), 5, 8)
-    depths = rng.choice([0, 1, 8, F32], size=(7, len(sizes), 5)).astype(np.uint8)
-    none = np.zeros((7, len(sizes)), dtype=np.uint8)
-    each = [
-        accounting.fixed_bytes + sum(accounting.row_bytes(g, row, 0) for g, row in enumerate(one))
-        for one in depths
-    ]
-    assert accounting.sizes(depths, none).tolist() == each
-    assert accounting.size(Composition(depths[0], none[0])) == each[0]

@@ -1,80 +1,194 @@
-"""SearchConfig: the settings of the evolutionary search."""
+"""Settings of RULE. Every default is ours; each `printed` gives what the paper says."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from typing import Literal
 
 from elasticrec.errors import InputError
-from elasticrec.rule.mutation import MUTATIONS
+from elasticrec.evaluation.metrics import parse_metric
 
-STARTS = ("uniform", "greedy")
-"""Controls that a first population may contain."""
-CHANCE = 0.03
-"""The share by which what contains another composition may seem worse and yet count as no worse.
+Kind = Literal["fm", "dnn"]
+MUTATIONS = ("swap", "reselect", "move")
+"""Names of all mutations; the first two are the paper's."""
 
-More bits and more neighbours hardly ever hurt; that an estimate says so is mostly chance, and
-estimators err by so much. With less, budgets were left half unspent.
-"""
-SURE = 0.005
-"""The share by which measured quality must lead that of a start; thousands of users err by less."""
-FLAT, REST = 0.002, 0.1
-"""Where the last tenth of a budget adds a smaller share of quality, it goes to all items evenly."""
+
+@dataclass(frozen=True)
+class SpaceConfig:
+    """What compositions are made of (Sec. 3), and how random ones are drawn (Alg. 1)."""
+
+    kind: Literal["levels", "blocks"] = "levels"
+    """A group takes one level of the stream's ladder, or any subset of N f32 blocks (the paper)."""
+    groups: Literal["random", "popularity", "cluster"] = "popularity"
+    """How items are grouped (App. C); levels need `popularity`."""
+    n_groups: int = 20
+    """G."""
+    pca: bool = False
+    """`cluster` works on the first two principal components, as in the paper's figure."""
+    sigma: float = 1.0
+    """Spread of blocks per group in Alg. 1; σ² = 1 in the paper."""
+    spread: float = 0.35
+    """Spread of levels per group, as a share of the level that suits the budget."""
+    n_levels: int = 32
+    """Levels that a group chooses from, at most: the ladder, thinned evenly by growth."""
+    n_features: int = 8
+    """Numbers by which the estimator is told a level."""
+    top_up: bool = True
+    """Groups grow at random until nothing more fits; Alg. 1 leaves bytes unspent."""
+    printed_mean: bool = False
+    """Alg. 1's mean is M/(G·|V_g|), as printed, instead of M/G."""
+    seed: int = 0
+    """Decides random groups and the first centres of clusters."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("levels", "blocks"):
+            raise InputError(f"a space of {self.kind!r}, expected levels or blocks")
+        if self.groups not in ("random", "popularity", "cluster"):
+            raise InputError(
+                f"groups by {self.groups!r}, expected one of random, popularity, cluster"
+            )
+        if self.kind == "levels" and self.groups != "popularity":
+            raise InputError(f"levels group items by popularity, not by {self.groups!r}")
+        for name, least in (("n_groups", 1), ("n_levels", 2), ("n_features", 1)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} {getattr(self, name)}, expected at least {least}")
+        if self.pca and self.groups != "cluster":
+            raise InputError(f"pca is for groups by 'cluster', not by {self.groups!r}")
+        if not self.sigma > 0 or not self.spread > 0:
+            raise InputError(f"sigma {self.sigma}, spread {self.spread}: expected more than 0")
+
+    @classmethod
+    def printed(cls, seed: int = 0) -> SpaceConfig:
+        """The paper's space: random groups, free blocks, Alg. 1 without top-up."""
+        return cls(kind="blocks", groups="random", top_up=False, seed=seed)
+
+
+@dataclass(frozen=True)
+class SamplesConfig:
+    """What the estimator learns from (Alg. 3)."""
+
+    n_samples: int = 400
+    """β: compositions measured to fit on; 15,000 in the paper."""
+    n_users: int = 1_000
+    """μ: validation users on whom all of them are measured."""
+    metric: str = "recall@50"
+    """What is measured: `recall`, `ndcg` or `hit` with a length."""
+    seed: int = 0
+    """Decides the users and, with its number, each draw."""
+
+    def __post_init__(self) -> None:
+        parse_metric(self.metric)
+        if min(self.n_samples, self.n_users) < 1 or self.seed < 0:
+            raise InputError(
+                f"{self.n_samples} samples on {self.n_users} users by seed {self.seed}, "
+                "expected at least 1 of each and a seed of 0 or more"
+            )
+
+    @classmethod
+    def printed(cls) -> SamplesConfig:
+        """The paper's: β = 15,000 compositions, μ = 1,000 users, Recall@100."""
+        return cls(n_samples=15_000, n_users=1_000, metric="recall@100")
+
+
+@dataclass(frozen=True)
+class EstimatorConfig:
+    """What is fitted (Eq. 4 to 6), and what the two-fold check chooses from, one by one."""
+
+    kind: Kind = "fm"
+    """`fm` (Eq. 5), or `dnn` (the paper's DNNEst)."""
+    linear: bool = True
+    """`fm` has a linear term, which Eq. 5 lacks."""
+    widths: tuple[int, ...] = (16,)
+    """Candidates for d0."""
+    learning_rates: tuple[float, ...] = (0.01,)
+    """Candidates for Adam's highest learning rate."""
+    l2s: tuple[float, ...] = (1e-4, 1e-3, 1e-2)
+    """Candidates for the weight of the squared norm of all parameters."""
+    batch_size: int = 256
+    """Samples per step."""
+    steps: int = 600
+    """Steps per round; the two-fold check takes one round per candidate and fold."""
+    max_rounds: int = 4
+    """Rounds, each at half the last one's learning rate, after which the fit ends anyway."""
+    converged: float = 0.02
+    """The fit ends once a round lowers the loss by less than this share."""
+    seed: int = 0
+    """Of the folds, the first weights and the order of samples."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("fm", "dnn"):
+            raise InputError(f"an estimator of kind {self.kind!r}, expected fm or dnn")
+        for name in ("widths", "learning_rates", "l2s"):
+            values = getattr(self, name)
+            if not values or min(values) < 0 or (name != "l2s" and min(values) == 0):
+                raise InputError(f"{name} {values}, expected at least one positive number")
+        if min(self.batch_size, self.steps, self.max_rounds) < 1:
+            raise InputError("batch_size, steps and max_rounds must be positive")
+
+    @classmethod
+    def printed(cls, width: int = 64) -> EstimatorConfig:
+        """The paper's: Eq. 5 without a linear term, d0 as its appendix gives it."""
+        return cls(
+            linear=False,
+            widths=(width,),
+            learning_rates=(0.01, 0.005),
+            l2s=(0.0, 1e-4, 1e-2),
+            steps=1200,
+        )
 
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """How long and how widely to search; the defaults are the paper's P, S and C."""
+    """How long and how widely to search (Alg. 2), and how the best one is chosen."""
 
     population: int = 20
-    """P: candidates kept alive."""
+    """P: compositions kept alive."""
     tournament: int = 5
-    """S: candidates drawn with replacement, the best of which becomes a parent."""
-    rounds: int = 50
-    """C: rounds of breeding."""
-    children: int = 1
-    """Children per round, estimated together; 1 is the paper's."""
-    mutations: tuple[str, ...] = ("swap", "reselect", "move")
+    """S: compositions drawn with replacement, the best of which becomes a parent."""
+    rounds: int = 1_000
+    """C: rounds of breeding, one child each; 50 in the paper."""
+    mutations: tuple[str, ...] = MUTATIONS
     """Which mutations breed, each equally likely."""
-    starts: tuple[str, ...] = STARTS
-    """Controls that the first population contains beside random candidates."""
-    margin: float = 0.0
-    """The share by which an estimate must beat the best start's, or that start is returned.
+    from_uniform: bool = True
+    """The first population contains `uniform`: all groups alike."""
+    remeasured: int = 4
+    """So many of the best by estimate are measured again beside `uniform`; 0: the estimate decides.
 
-    Less than an estimator's own error says nothing, and a start follows no chance in it."""
-    refine: int = 0
-    """How many of the best are re-ranked by real evaluation, the starts beside them; 0: none.
-
-    There an even start is returned unless another leads it, by the margin or by `SURE`."""
+    One of them is taken only if it leads `uniform` clearly (`evaluation.choosing`)."""
+    n_users: int = 10_000
+    """Validation users, other than those of the samples where there are enough, who decide."""
 
     def __post_init__(self) -> None:
-        for name in ("population", "tournament", "rounds", "children"):
+        for name in ("population", "tournament", "rounds", "n_users"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be positive, got {getattr(self, name)}")
-        for name in ("refine", "margin"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} must be 0 or more, got {getattr(self, name)}")
-        for name, known in (("mutations", tuple(MUTATIONS)), ("starts", STARTS)):
-            odd = [value for value in getattr(self, name) if value not in known]
-            if odd:
-                raise InputError(f"{name} has {odd[0]!r}, expected some of {', '.join(known)}")
-        if not self.mutations:
-            raise InputError(f"no mutations, expected some of {', '.join(MUTATIONS)}")
+        if self.remeasured < 0:
+            raise InputError(f"remeasured must be 0 or more, got {self.remeasured}")
+        odd = [name for name in self.mutations if name not in MUTATIONS]
+        if odd or not self.mutations:
+            raise InputError(f"mutations {self.mutations}, expected some of {', '.join(MUTATIONS)}")
 
     @classmethod
     def printed(cls, population: int = 20, tournament: int = 5, rounds: int = 50) -> SearchConfig:
-        """The search as the paper prints it: two mutations, a first population drawn at random."""
-        return cls(population, tournament, rounds, mutations=("swap", "reselect"), starts=())
+        """The search as the paper prints it: two mutations, all random, the estimate decides."""
+        return cls(population, tournament, rounds, ("swap", "reselect"), False, 0)
 
-    def measured(self) -> SearchConfig:
-        """The same search where every candidate is measured.
 
-        Nothing is left to refine and less to doubt; and no start is greedy, which would be measured
-        step by step.
-        """
-        starts = tuple(name for name in self.starts if name != "greedy")
-        return replace(self, refine=0, margin=min(self.margin, SURE), starts=starts)
+@dataclass(frozen=True)
+class RuleConfig:
+    """RULE from its search space to its search."""
 
-    @property
-    def n_candidates(self) -> int:
-        """How many candidates the search looks at."""
-        return self.population + self.rounds * self.children
+    space: SpaceConfig = field(default_factory=SpaceConfig)
+    samples: SamplesConfig = field(default_factory=SamplesConfig)
+    estimator: EstimatorConfig = field(default_factory=EstimatorConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+
+    @classmethod
+    def printed(cls, width: int = 64, population: int = 20) -> RuleConfig:
+        """All as printed; d0 and P are 64 and 20 on Amazon-Book, 128 and 50 on Yelp2020."""
+        return cls(
+            SpaceConfig.printed(),
+            SamplesConfig.printed(),
+            EstimatorConfig.printed(width),
+            SearchConfig.printed(population),
+        )

@@ -1,126 +1,118 @@
-"""FreeBlocks: candidates that let each group keep any subset of its blocks. The paper's space."""
+"""FreeBlocks: each group keeps any subset of its N f32 blocks whole. The paper's search space.
+
+Its accounting is the paper's: MB = 10^6 bytes, 4 bytes a number, vectors only, one user vector.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from elasticrec.errors import InputError
-from elasticrec.rule.candidates import Candidates
-from elasticrec.space.budget import Accounting, Budget
-from elasticrec.space.composition import F32, Composition
-from elasticrec.space.ladder import Ladder
-from elasticrec.rule.randomizer import draw_counts, random_blocks
+from elasticrec.rule.config import SpaceConfig
+from elasticrec.rule.search_space import Space
+from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.space.groups import Groups, cluster_groups, popularity_groups, random_groups
+
+if TYPE_CHECKING:
+    from elasticrec.training.table import BlockTable
 
 
-class FreeBlocks(Candidates):
-    """Each group keeps any subset of its blocks whole: the paper's space."""
+def make_groups(popularity: np.ndarray, items: np.ndarray, config: SpaceConfig) -> Groups:
+    """Groups of V items, of train popularity (V,) and embeddings (V, D)."""
+    rng = np.random.default_rng(config.seed)
+    if config.groups == "random":
+        return random_groups(len(popularity), config.n_groups, rng)
+    if config.groups == "popularity":
+        return popularity_groups(popularity, config.n_groups)
+    return cluster_groups(items, popularity, config.n_groups, rng, pca=config.pca)
 
-    def __init__(
-        self,
-        order: np.ndarray,
-        accounting: Accounting,
-        budget: Budget,
-        *,
-        printed: bool = False,
-    ) -> None:
-        """All masks within a budget.
 
-        Args:
-            order: (N,) block numbers by falling energy: which ones the controls keep first.
-            printed: as the paper prints it, unspent bytes stay unspent.
-        """
-        ladder = Ladder.of_counts(len(order), accounting)
-        super().__init__(ladder, accounting, budget, topped=not printed)
-        self.order = order
-        self._fewest = int((self.ladder.menu.depths[0] > 0).sum())
+class FreeBlocks(Space):
+    """Candidates are masks (G, N) bool: B_g, the blocks that each group keeps."""
 
-    def rows(self, candidate: np.ndarray) -> np.ndarray:
-        """How many blocks each group keeps, less the fewest it may keep."""
-        rows: np.ndarray = candidate.sum(axis=1) - self._fewest
-        return rows
+    def __init__(self, groups: Groups, n_blocks: int, block_size: int, config: SpaceConfig) -> None:
+        self.groups, self.config = groups, config
+        self.n_groups, self.most, self.top_up = groups.n_groups, n_blocks, config.top_up
+        self.user_bytes = n_blocks * block_size * FLOAT_BYTES
+        """size(u_i)."""
+        self.block_bytes = groups.sizes * block_size * FLOAT_BYTES
+        """(G,) size of one block E_g(n) of each group."""
 
-    def at(self, candidate: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Random blocks added or removed where a count changes."""
+    def sizes(self, counts: np.ndarray) -> np.ndarray:
+        """(B,) bytes: one user vector and the blocks kept (Problem 1)."""
+        total: np.ndarray = self.user_bytes + counts @ self.block_bytes
+        return total
+
+    def n_blocks(self, budget: Budget) -> int:
+        """M: how many blocks of a mean group a budget holds."""
+        left = (budget.n_bytes - self.user_bytes) / self.block_bytes.mean()
+        return min(int(left + 1e-9), self.most * self.n_groups)
+
+    def draw_first(self, budget: Budget, rng: np.random.Generator) -> np.ndarray:
+        """(G,) s_g ~ N(μ, σ²) with μ = M/G; the printed μ is M/(G·|V_g|)."""
+        mu = self.n_blocks(budget) / self.n_groups
+        if self.config.printed_mean:
+            mu /= self.groups.sizes.mean()
+        return rng.normal(mu, self.config.sigma, size=self.n_groups)
+
+    def highest(self, budget: Budget) -> np.ndarray:
+        """(G,) min(N, M - G + 1), M - G being what is left when all groups have one block."""
+        spare = (budget.n_bytes - self.smallest.n_bytes) // self.block_bytes
+        return np.minimum(self.most, 1 + spare)
+
+    def draw_total(self, rng: np.random.Generator) -> Budget:
+        """The bytes of G to N·G blocks, uniformly."""
+        blocks = rng.integers(self.n_groups, self.most * self.n_groups + 1)
+        return Budget(int(self.user_bytes + blocks * self.block_bytes.max()))
+
+    def fill(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(G, N) s_g unique blocks of each group, every subset equally likely."""
+        ranks = rng.random((self.n_groups, self.most)).argsort(axis=1).argsort(axis=1)
+        mask: np.ndarray = ranks < counts[:, None]
+        return mask
+
+    def counts(self, candidate: np.ndarray) -> np.ndarray:
+        """(G,) |B_g|."""
+        return np.asarray(candidate.sum(axis=1))
+
+    def with_counts(
+        self, candidate: np.ndarray, counts: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """The mask with random blocks added or removed where a count changes."""
         child = candidate.copy()
-        wanted = rows + self._fewest
-        for g in np.flatnonzero(wanted != child.sum(axis=1)).tolist():
-            more = int(wanted[g]) - int(child[g].sum())
+        for g in np.flatnonzero(counts != self.counts(child)).tolist():
+            more = int(counts[g]) - int(child[g].sum())
             pool = np.flatnonzero(child[g] != (more > 0))
             child[g, rng.permutation(pool)[: abs(more)]] = more > 0
         return child
 
-    def arrays(self, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Depths (B, G, N), each 0 or `F32`, and no neighbours (B, G)."""
-        depths = candidates.astype(np.uint8) * np.uint8(F32)
-        return depths, np.zeros(candidates.shape[:2], dtype=np.uint8)
-
-    def random(self, rng: np.random.Generator) -> np.ndarray:
-        """Alg. 1."""
-        rows = draw_counts(self.ladder, self.allowance, rng, printed=not self.topped)
-        return random_blocks(rows + self._fewest, len(self.order), rng)
-
-    def reselected(self, candidate: np.ndarray, group: int, rng: np.random.Generator) -> np.ndarray:
-        """The same number of blocks, drawn anew."""
+    def reselect(self, candidate: np.ndarray, group: int, rng: np.random.Generator) -> np.ndarray:
+        """The same number of blocks of one group, drawn anew."""
         child = candidate.copy()
         child[group] = rng.permutation(child[group])
         return child
 
-    def _first(self, widths: np.ndarray) -> np.ndarray:
-        """(n, G, N) masks that keep the first blocks of the order, (n, G) many."""
-        rank = np.empty(len(self.order), dtype=np.int64)
-        rank[self.order] = np.arange(len(self.order))
-        masks: np.ndarray = rank < widths[..., None]
-        return masks
+    def evenly(self, counts: np.ndarray) -> np.ndarray:
+        """The first blocks of every group."""
+        mask: np.ndarray = np.arange(self.most) < counts[:, None]
+        return mask
 
-    def alike(self) -> np.ndarray:
-        """The most blocks of the order that all groups can keep."""
-        width = int((self.ladder.costs.sum(axis=0) <= self.allowance).sum()) - 1 + self._fewest
-        return self._first(np.full((1, self.n_groups), width))
+    def features(self, candidates: np.ndarray) -> np.ndarray:
+        """(B, G, N) multi-hot(B_g)."""
+        return candidates.astype(np.float32)
 
-    def least(self) -> np.ndarray:
-        """The same block for every group, each block once; or nothing, where that is allowed."""
-        if self._fewest == 0:
-            return self._first(np.zeros((1, self.n_groups), dtype=np.int64))
-        same = np.eye(len(self.order), dtype=bool)[self.order]  # (N, N)
-        return np.repeat(same[:, None, :], self.n_groups, axis=1)
 
-    def steps(self, candidate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every block that is missing and affordable."""
-        rows = self.rows(candidate)
-        left = self.allowance - int(self.ladder.cost(rows).sum())
-        prices = self.ladder.prices[np.arange(self.n_groups), rows]  # (G,)
-        groups, blocks = np.nonzero(~candidate & (prices <= left)[:, None])
-        children = np.repeat(candidate[None], len(groups), axis=0)
-        children[np.arange(len(groups)), groups, blocks] = True
-        return children, prices[groups]
+def kept_items(table: BlockTable, groups: Groups, mask: np.ndarray) -> np.ndarray:
+    """(V, D) items, or (V, d) under `tiled`, whose products with users are the scores of Eq. 2.
 
-    def everything(self) -> np.ndarray:
-        """All blocks."""
-        return np.ones((self.n_groups, len(self.order)), dtype=bool)
+    Blocks that a group drops are 0, and each item is multiplied by max |B_g'| / |B_g|.
 
-    def topped_in_order(self, candidate: np.ndarray) -> np.ndarray:
-        """The next blocks of the order to the groups in turn, the popular first."""
-        rows = self.rows(candidate)
-        self.ladder.top_up_in_order(rows, self.allowance - int(self.ladder.cost(rows).sum()))
-        return self._widened(candidate, rows)
-
-    def topped_evenly(self, candidate: np.ndarray) -> np.ndarray:
-        """The next blocks of the order to the group with the fewest."""
-        rows = self.rows(candidate)
-        left = self.allowance - int(self.ladder.cost(rows).sum())
-        self.ladder.top_up_evenly(rows, left, self.accounting.group_sizes)
-        return self._widened(candidate, rows)
-
-    def _widened(self, candidate: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """A copy with the next blocks of the order, as many as its new rows say."""
-        child = candidate.copy()
-        for g in range(self.n_groups):
-            missing = self.order[~child[g, self.order]]
-            child[g, missing[: int(rows[g]) + self._fewest - int(child[g].sum())]] = True
-        return child
-
-    def of(self, composition: Composition) -> np.ndarray:
-        """The mask of a composition of whole blocks."""
-        if np.any(composition.neighbours) or np.any(composition.depths[composition.kept] != F32):
-            raise InputError("free blocks are kept whole or dropped, without neighbours")
-        return composition.kept.copy()
+    Args:
+        mask: (G, N) the blocks that each group keeps, at least one each.
+    """
+    width = mask.sum(axis=1)
+    factor = (width.max() / width).astype(np.float32)[groups.of_item]  # (V,)
+    blocks = table.blocks * mask[groups.of_item][:, :, None]  # (V, N, d)
+    items = blocks.sum(axis=1) if table.score == "tiled" else blocks.reshape(len(blocks), -1)
+    return np.asarray(items * factor[:, None], dtype=np.float32)

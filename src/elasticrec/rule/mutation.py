@@ -1,10 +1,8 @@
-"""Mutations: swap two groups, reselect within one, move bytes between two.
+"""Mutations of Alg. 2: swap two groups, reselect within one, move bytes between two.
 
-Swap and reselect are the paper's. They only permute how many blocks groups have, so a search with
-them alone sees no more multisets of counts than its first population; `move` is ours. Each returns
-a new candidate within the budget: a swap between unequal groups changes the bytes, so every child
-is repaired, and topped up unless its parent left bytes unspent too (as greedy does where the
-estimator says that more would hurt).
+Swap and reselect are the paper's. With free blocks they only permute how many blocks groups have,
+so a search with them alone sees no more multisets of counts than its first population; `move` is
+ours. A swap between groups of unequal size changes the bytes, so every child is repaired.
 """
 
 from __future__ import annotations
@@ -13,73 +11,86 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from elasticrec.rule.candidates import Candidates
-from elasticrec.space.ladder import NEVER, pick
+from elasticrec.rule.randomizer import bounded, pick
+from elasticrec.rule.search_space import Space
+from elasticrec.space.budget import Budget
 
-Mutation = Callable[[Candidates, np.ndarray, np.random.Generator], np.ndarray]
+Mutation = Callable[[Space, np.ndarray, Budget, np.random.Generator], np.ndarray]
+"""A child of a candidate, within the budget."""
 
 
-def swap(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def swap(space: Space, parent: np.ndarray, budget: Budget, rng: np.random.Generator) -> np.ndarray:
     """A child in which two groups that differ, drawn at random, changed places."""
     first = pick(rng, len(parent))
-    differs = parent != parent[first]
-    others = np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
+    differs = (parent != parent[first]).reshape(len(parent), -1).any(axis=1)
+    others = np.flatnonzero(differs)
     child = parent.copy()
     if len(others):
         second = others[pick(rng, len(others))]
         child[first], child[second] = parent[second], parent[first]
-    return space.settled(child, rng, top_up=space.is_spent(parent))
+    return _settled(space, child, budget, rng)
 
 
-def reselect(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A child in which one random group was drawn anew within its bytes."""
-    child = space.reselected(parent, pick(rng, len(parent)), rng)
-    return space.settled(child, rng, top_up=space.is_spent(parent))
+def reselect(
+    space: Space, parent: np.ndarray, budget: Budget, rng: np.random.Generator
+) -> np.ndarray:
+    """A child in which one random group was drawn anew."""
+    child = space.reselect(parent, pick(rng, len(parent)), rng)
+    return _settled(space, child, budget, rng)
 
 
-def move(space: Candidates, parent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def move(space: Space, parent: np.ndarray, budget: Budget, rng: np.random.Generator) -> np.ndarray:
     """A child in which one random group gave up bytes and another one used them.
 
-    The giver takes one step down, each further one with probability ½, and as many as the taker's
-    next step costs; the taker climbs as far as that pays, and what is left is topped up.
+    The giver goes down by one, each further time with probability ½, and until the taker can go up
+    by one; the taker goes up as far as what was given pays for.
     """
-    ladder, rows = space.ladder, space.rows(parent)
-    givers = ladder.can_fall(rows)
+    s = space.counts(parent)
+    givers, takers = np.flatnonzero(s > 1), np.flatnonzero(s < space.most)
     if not len(givers):
         return parent.copy()
     giver = int(givers[pick(rng, len(givers))])
-    open_groups = ladder.prices[np.arange(len(rows)), rows] < NEVER
-    open_groups[giver] = False
-    takers = np.flatnonzero(open_groups)
+    takers = takers[takers != giver]
     if not len(takers):
         return parent.copy()
     taker = int(takers[pick(rng, len(takers))])
-    left = space.allowance - int(ladder.cost(rows).sum())
     more = True
-    while more and ladder.falls(rows, giver):
-        left += ladder.step_down(rows, giver, rng)
-        more = left < ladder.prices[taker, rows[taker]] or rng.random() < 0.5
-    while left >= ladder.prices[taker, rows[taker]]:
-        left -= ladder.step_up(rows, taker, left, rng)
-    return space.settled(space.at(parent, rows, rng), rng, top_up=space.is_spent(parent))
+    while more and s[giver] > 1:
+        s[giver] -= 1
+        more = taker not in space.affordable(s, budget) or rng.random() < 0.5
+    while taker in space.affordable(s, budget):
+        s[taker] += 1
+    return _settled(space, space.with_counts(parent, s, rng), budget, rng)
 
 
-MUTATIONS: dict[str, Mutation] = {"swap": swap, "reselect": reselect, "move": move}
-"""All mutations by name."""
+def _settled(
+    space: Space, child: np.ndarray, budget: Budget, rng: np.random.Generator
+) -> np.ndarray:
+    """The child, repaired and topped up as random candidates are."""
+    before = space.counts(child)
+    after = bounded(space, before, budget, rng)
+    return child if np.array_equal(before, after) else space.with_counts(child, after, rng)
+
+
+_BY_NAME: dict[str, Mutation] = {"swap": swap, "reselect": reselect, "move": move}
 
 
 def mutate(
-    space: Candidates, parent: np.ndarray, names: Sequence[str], rng: np.random.Generator
+    space: Space,
+    parent: np.ndarray,
+    budget: Budget,
+    names: Sequence[str],
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, str]:
     """A child by one of the named mutations, each equally likely, and its name.
 
-    A mutation that left the parent as it was gives way to another one; a child equals its parent
+    A mutation that left the parent as it was gives way to the next one; a child equals its parent
     only if none of them could change it.
     """
     start = pick(rng, len(names))
     child, name = parent, names[start]
     for name in (*names[start:], *names[:start]):
-        child = MUTATIONS[name](space, parent, rng)
+        child = _BY_NAME[name](space, parent, budget, rng)
         if not np.array_equal(child, parent):
             break
     return child, name

@@ -1,48 +1,40 @@
-"""Groups: which items are treated alike, and the item order in which groups are ranges."""
+"""Groups: which items are treated alike (Sec. 3 and App. C)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
+from elasticrec.compression.kmeans import kmeans, nearest
 from elasticrec.errors import InputError
-from elasticrec.files import written_whole
-from elasticrec.data.interactions import fingerprint
-from elasticrec.space.clustering import cluster, principal_components
 
 KINDS = ("random", "popularity", "cluster")
 """How items may be grouped."""
+_ROUNDS = 50
+"""Rounds of k-means."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """G groups of items, the popular first where popularity tells them apart.
+    """G groups of items, none empty; groups of one popularity or cluster come by it, falling."""
 
-    After `space.regroup` group g is the items `bounds[g]` to `bounds[g + 1]`, the popular first.
-    """
-
-    sizes: np.ndarray
-    """(G,) int64 items per group, none empty."""
-    order: np.ndarray
-    """(V,) int64 old number of each new item: by group, then falling popularity, then number."""
+    of_item: np.ndarray
+    """(V,) int64: the group of each item, 0 to G - 1."""
     kind: str
     """`random`, `popularity` or `cluster`."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", np.asarray(self.sizes, dtype=np.int64))
-        object.__setattr__(self, "order", np.asarray(self.order, dtype=np.int64))
+        object.__setattr__(self, "of_item", np.asarray(self.of_item, dtype=np.int64))
         if self.kind not in KINDS:
             raise InputError(f"groups of kind {self.kind!r}, expected one of {', '.join(KINDS)}")
-        if len(self.sizes) == 0 or self.sizes.min() < 1:
+        if not len(self.of_item) or self.of_item.min() < 0 or not self.sizes.all():
             raise InputError(f"groups of sizes {self.sizes.tolist()}, expected none empty")
-        V = len(self.order)
-        if self.sizes.sum() != V or not np.array_equal(np.sort(self.order), np.arange(V)):
-            raise InputError(
-                f"groups of {self.sizes.sum()} items and an order of {V}, "
-                "expected every item in the order once"
-            )
+
+    @property
+    def n_items(self) -> int:
+        """V."""
+        return len(self.of_item)
 
     @property
     def n_groups(self) -> int:
@@ -50,38 +42,9 @@ class Groups:
         return len(self.sizes)
 
     @property
-    def n_items(self) -> int:
-        """V."""
-        return len(self.order)
-
-    @property
-    def bounds(self) -> np.ndarray:
-        """(G + 1,) where each group's range of new items begins, and V."""
-        return np.concatenate(([0], np.cumsum(self.sizes)))
-
-    @property
-    def of_item(self) -> np.ndarray:
-        """(V,) the group of each new item."""
-        return np.repeat(np.arange(self.n_groups), self.sizes)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Everything as plain arrays."""
-        return {"sizes": self.sizes, "order": self.order, "kind": np.array(self.kind)}
-
-    def fingerprint(self) -> str:
-        """Hex sha256 of the content."""
-        return fingerprint(self.arrays())
-
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        with written_whole(path) as file:
-            np.savez_compressed(file, **self.arrays())  # type: ignore[arg-type]
-
-    @classmethod
-    def load(cls, path: Path | str) -> Groups:
-        """The groups that `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            return cls(stored["sizes"], stored["order"], str(stored["kind"]))
+    def sizes(self) -> np.ndarray:
+        """(G,) |V_g|: items per group."""
+        return np.bincount(np.maximum(self.of_item, 0))
 
 
 def even_sizes(n_items: int, n_groups: int) -> np.ndarray:
@@ -93,23 +56,23 @@ def even_sizes(n_items: int, n_groups: int) -> np.ndarray:
     return sizes
 
 
-def random_groups(popularity: np.ndarray, n_groups: int, rng: np.random.Generator) -> Groups:
-    """Equal groups drawn at random: the paper's default.
+def random_groups(n_items: int, n_groups: int, rng: np.random.Generator) -> Groups:
+    """Equal groups drawn at random: the paper's default."""
+    labels = np.repeat(np.arange(n_groups), even_sizes(n_items, n_groups))
+    return Groups(rng.permutation(labels), "random")
+
+
+def popularity_groups(popularity: np.ndarray, n_groups: int) -> Groups:
+    """Equal groups by falling popularity, ties by number (App. C).
 
     Args:
         popularity: (V,) train interactions of each item.
     """
-    sizes = even_sizes(len(popularity), n_groups)
     labels = np.empty(len(popularity), dtype=np.int64)
-    labels[rng.permutation(len(popularity))] = np.repeat(np.arange(n_groups), sizes)
-    return Groups(sizes, _order(labels, popularity), "random")
-
-
-def popularity_groups(popularity: np.ndarray, n_groups: int) -> Groups:
-    """Equal groups by falling popularity, ties by number (App. C): ours."""
-    sizes = even_sizes(len(popularity), n_groups)
-    everything = np.zeros(len(popularity), dtype=np.int64)
-    return Groups(sizes, _order(everything, popularity), "popularity")
+    labels[np.argsort(-popularity, kind="stable")] = np.repeat(
+        np.arange(n_groups), even_sizes(len(popularity), n_groups)
+    )
+    return Groups(labels, "popularity")
 
 
 def cluster_groups(
@@ -122,20 +85,31 @@ def cluster_groups(
 ) -> Groups:
     """Unequal groups by k-means on full embeddings (App. C), by falling mean popularity.
 
+    There are fewer than G groups where too few items differ.
+
     Args:
         items: (V, D) embeddings.
-        pca: cluster their first two principal components instead.
+        popularity: (V,) train interactions of each item.
+        pca: cluster the first two principal components instead, as the paper's figure does.
     """
     even_sizes(len(items), n_groups)  # refuses a wild G
-    labels = cluster(principal_components(items) if pca else items, n_groups, rng)
-    counts = np.bincount(labels, minlength=n_groups)
-    means = np.bincount(labels, weights=popularity, minlength=n_groups) / counts
-    ranked = np.argsort(-means, kind="stable")
-    rank_of = np.empty(n_groups, dtype=np.int64)
-    rank_of[ranked] = np.arange(n_groups)
-    return Groups(counts[ranked], _order(rank_of[labels], popularity), "cluster")
+    points = principal_components(items) if pca else np.asarray(items, dtype=np.float32)
+    labels = nearest(points, kmeans(points, n_groups, rng, rounds=_ROUNDS))
+    _, labels = np.unique(labels, return_inverse=True)  # without the empty ones
+    means = np.bincount(labels, weights=popularity) / np.bincount(labels)
+    rank = np.empty(len(means), dtype=np.int64)
+    rank[np.argsort(-means, kind="stable")] = np.arange(len(means))
+    return Groups(rank[labels], "cluster")
 
 
-def _order(labels: np.ndarray, popularity: np.ndarray) -> np.ndarray:
-    """(V,) item numbers by group, inside it by falling popularity, then by number."""
-    return np.lexsort((np.arange(len(labels)), -np.asarray(popularity), labels))
+def principal_components(points: np.ndarray, n_components: int = 2) -> np.ndarray:
+    """(V, n_components) float32 coordinates of points (V, D) along their widest directions.
+
+    The largest entry of each direction is made positive, so that signs do not depend on the solver.
+    """
+    centred = points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    covariance = (centred.T @ centred).astype(np.float64)  # (D, D)
+    _, directions = np.linalg.eigh(covariance)
+    widest = directions[:, ::-1][:, :n_components]  # (D, n_components)
+    peaks = np.take_along_axis(widest, np.abs(widest).argmax(axis=0)[None], axis=0)
+    return np.asarray(centred @ (widest * np.sign(peaks)), dtype=np.float32)

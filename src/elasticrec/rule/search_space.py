@@ -1,0 +1,96 @@
+"""Space: what a search may choose. It has two instances, `FreeBlocks` and `Levels`.
+
+Every group g has a count s_g from 1 to N: how many f32 blocks it keeps (the paper), or how far it
+climbed the ladder of levels (ours). A candidate is an array with one entry per group: the mask of
+the blocks kept (G, N), or the levels themselves (G,).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from elasticrec.errors import InputError
+from elasticrec.space.budget import Budget
+
+
+class Space(ABC):
+    """Counts of G groups, what they cost, and the candidates behind them."""
+
+    n_groups: int
+    """G."""
+    most: int
+    """N: the largest count of a group; the smallest is 1."""
+    top_up: bool
+    """Candidates grow until nothing more fits."""
+
+    @abstractmethod
+    def sizes(self, counts: np.ndarray) -> np.ndarray:
+        """(B,) int64 bytes of counts (B, G); more never costs less."""
+
+    @abstractmethod
+    def draw_first(self, budget: Budget, rng: np.random.Generator) -> np.ndarray:
+        """(G,) counts drawn around what suits a budget, not yet whole numbers (Alg. 1, l. 5)."""
+
+    @abstractmethod
+    def highest(self, budget: Budget) -> np.ndarray:
+        """(G,) the most that each group can have: min(N, M - G + 1) in Alg. 1."""
+
+    @abstractmethod
+    def draw_total(self, rng: np.random.Generator) -> Budget:
+        """A random budget for a sample of Alg. 3."""
+
+    @abstractmethod
+    def fill(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random candidate with such counts (Alg. 1, l. 15 to 18)."""
+
+    @abstractmethod
+    def counts(self, candidate: np.ndarray) -> np.ndarray:
+        """(G,) s_g of a candidate; the caller may change it."""
+
+    @abstractmethod
+    def with_counts(
+        self, candidate: np.ndarray, counts: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """The candidate with other counts, as little changed as may be."""
+
+    @abstractmethod
+    def reselect(self, candidate: np.ndarray, group: int, rng: np.random.Generator) -> np.ndarray:
+        """A copy in which one group was drawn anew."""
+
+    @abstractmethod
+    def evenly(self, counts: np.ndarray) -> np.ndarray:
+        """The candidate of such counts that treats groups of equal counts alike."""
+
+    @abstractmethod
+    def features(self, candidates: np.ndarray) -> np.ndarray:
+        """(B, G, F) float32: multi-hot(B_g) of Eq. 4, for each of B candidates."""
+
+    def size(self, counts: np.ndarray) -> int:
+        """Bytes of (G,) counts."""
+        return int(self.sizes(counts[None])[0])
+
+    def affordable(self, counts: np.ndarray, budget: Budget) -> np.ndarray:
+        """The groups that can have one more within a budget."""
+        grown = np.minimum(counts + np.eye(self.n_groups, dtype=np.int64), self.most)  # (G, G)
+        return np.flatnonzero((counts < self.most) & (self.sizes(grown) <= budget.n_bytes))
+
+    @property
+    def smallest(self) -> Budget:
+        """What the least of every group costs."""
+        return Budget(self.size(np.ones(self.n_groups, dtype=np.int64)))
+
+    @property
+    def full(self) -> Budget:
+        """What everything costs."""
+        return Budget(self.size(np.full(self.n_groups, self.most)))
+
+    def check(self, budget: Budget) -> None:
+        """Refuse a budget below the smallest possible size."""
+        smallest = self.smallest
+        if budget < smallest:
+            raise InputError(
+                f"a budget of {budget}: the smallest possible is {smallest} "
+                f"({smallest.n_bytes} bytes)"
+            )
