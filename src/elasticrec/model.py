@@ -245,9 +245,13 @@ class Model:
         return self.path("catalogue")
 
     def server_vectors(self) -> np.ndarray | None:
-        """(U, D) the users' vectors, rotated as the codes are; None for `history`."""
+        """(U, D) the users' unit vectors, rotated as the codes are; None for `history`."""
         users = self.table.users
-        return None if users is None else users @ self.codes.rotation
+        if users is None:
+            return None
+        rotated = users @ self.codes.rotation
+        lengths = np.linalg.norm(rotated, axis=1, keepdims=True)
+        return np.asarray(rotated / np.maximum(lengths, 1e-12), dtype=np.float32)
 
     def _write(self) -> None:
         content = {**self._content}

@@ -5,30 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from elasticrec.data.readers.columns import Columns
 from elasticrec.errors import InputError
-from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
-from elasticrec.evaluation.ranking import Evaluation, evaluate
-from elasticrec.model import Id, Model, Recommendation
 from elasticrec.presets import preset as preset_named
+from elasticrec.recommending import Id, Ranker, Recommendation
 from elasticrec.space.budget import Budget
 
 if TYPE_CHECKING:
-    from elasticrec.customizing import Customized, IdChoice
     from elasticrec.evaluation.questions import Part
+    from elasticrec.evaluation.ranking import Evaluation
+    from elasticrec.model import Model
 
 
 class ElasticRecommender:
     """A recommender for notebooks: `fit`, `evaluate`, `recommend`, `customize`, `save`, `load`.
 
     Args:
-        preset: the settings to start from: `default`, `paper-amazon-book` or `paper-yelp`.
+        preset: the settings to start from: `default`, `demo`, or one of the paper's.
         seed: fixes the split, where one is made, and the training.
         device: `auto`, `cpu` or `cuda`, for training and evaluation.
         settings: fields of `TrainConfig` that differ from the preset, such as `epochs=10`.
@@ -38,29 +36,33 @@ class ElasticRecommender:
         self, preset: str = "default", *, seed: int = 0, device: str = "auto", **settings: Any
     ) -> None:
         chosen = preset_named(preset)
-        config = chosen.train
-        known = [field.name for field in fields(config)]
+        known = [field.name for field in fields(chosen.train)]
         for name in settings:
             if name not in known:
-                raise InputError(f"unknown setting {name!r}; expected one of {', '.join(known)}")
-        self.preset = preset
-        self.device = device
-        self.config = replace(config, seed=seed, **settings)
-        self.space = chosen.space
+                raise InputError(f"unknown setting {name!r}, expected one of {', '.join(known)}")
+        self.preset, self.seed, self.device, self.settings = preset, seed, device, settings
+        self.config = replace(chosen, train=replace(chosen.train, seed=seed, **settings))
         self._model: Model | None = None
-        self._folder: Path | None = None
+        self._ranker: Ranker | None = None
 
     def __repr__(self) -> str:
-        if self._model is None:
-            return f"ElasticRecommender(preset={self.preset!r}, not fitted)"
-        return f"ElasticRecommender({self._model})"
+        given = "".join(f", {name}={value!r}" for name, value in self.settings.items())
+        fitted = "" if self._model is not None else ", not fitted"
+        return f"ElasticRecommender({self.preset!r}{given}{fitted})"
 
     @property
     def model(self) -> Model:
-        """The trained table and its split; refused before `fit` or `load`."""
+        """The finished model; refused before `fit` or `load`."""
         if self._model is None:
-            raise InputError("this recommender is not fitted; expected fit(data) or load(folder)")
+            raise InputError("this recommender is not fitted, expected fit(data) or load(folder)")
         return self._model
+
+    @property
+    def ranker(self) -> Ranker:
+        """The whole stream of the model, ready to rank."""
+        if self._ranker is None:
+            self._ranker = Ranker(self.model)
+        return self._ranker
 
     def fit(
         self,
@@ -68,31 +70,36 @@ class ElasticRecommender:
         *,
         user: str | None = None,
         item: str | None = None,
+        time: str | None = None,
+        rating: str | None = None,
+        titles: Path | str | None = None,
         min_interactions: int | None = None,
     ) -> ElasticRecommender:
-        """This recommender, trained on some data.
+        """This recommender, with a finished model of some data.
 
         Args:
-            data: a `Split`, used as it is; or interactions to filter and split 70/10/20:
-                `Interactions`, a scipy sparse (users, items) matrix, a pandas or polars frame,
-                the path of a CSV, TSV, Parquet or lists file, or `goodbooks`. The path of a split
-                written by `elasticrec data prepare` is used as it is, too.
-            user: column of the users in a frame or table; found by its usual names by default.
-            item: column of the items, likewise.
+            data: interactions to filter and split: the path of a CSV, TSV, Parquet or lists file,
+                a pandas or polars frame, a scipy sparse (users, items) matrix, `Interactions`, or
+                `goodbooks`; or a `Split`, or the path of one, used as it is.
+            user, item, time, rating: columns; found by their usual names by default.
+            titles: a table with an item and a title column.
             min_interactions: fewest per user and per item; the others are left out.
         """
-        from elasticrec.training.loop import train
-        from elasticrec.training.model import finish
+        from elasticrec.data.preparation import PrepareConfig, prepare
+        from elasticrec.data.readers.columns import Columns
+        from elasticrec.pipeline import fit
 
-        config = PrepareConfig(
-            columns=Columns(user, item), min_interactions=min_interactions, seed=self.config.seed
+        reading = PrepareConfig(
+            columns=Columns(user, item, rating, time),
+            titles=None if titles is None else Path(titles),
+            min_interactions=min_interactions,
+            seed=self.seed,
         )
-        split = prepare(data, config)
-        trained = train(split, self.config, device=self.device)
-        groups = min(self.space.n_groups, split.n_items)
-        space = replace(self.space, n_groups=groups, seed=self.config.seed)
-        self._model = finish(split, trained, self.config, space)
-        self._folder = None
+        split = prepare(data, reading)
+        folder = mkdtemp(prefix="elasticrec-")
+        finalize(self, rmtree, folder, ignore_errors=True)  # goes with the recommender
+        self._model = fit(split, Path(folder) / "model", self.config, device=self.device)
+        self._ranker = None
         return self
 
     def evaluate(
@@ -100,17 +107,13 @@ class ElasticRecommender:
         part: Part = "test",
         metrics: Iterable[str] = DEFAULT_METRICS,
         *,
-        keep_per_user: bool = False,
+        budget: str | int | None = None,
     ) -> Evaluation:
-        """How well the held-out items of a part are ranked among all unseen items, exactly."""
-        return evaluate(
-            self.model.table,
-            self.model.split,
-            part=part,
-            metrics=metrics,
-            device=self.device,
-            keep_per_user=keep_per_user,
-        )
+        """Evaluate the file of a budget, or the whole stream, on the held-out items of a part."""
+        from elasticrec.stream.curve import evaluate_stream
+
+        size = None if budget is None else Budget.of(budget)
+        return evaluate_stream(self.model, size, part=part, metrics=metrics, device=self.device)
 
     def recommend(
         self,
@@ -119,70 +122,43 @@ class ElasticRecommender:
         items: Iterable[Id] | None = None,
         k: int = 20,
         exclude: Iterable[Id] = (),
+        only: Iterable[Id] | None = None,
     ) -> list[Recommendation]:
         """The k best items for a user of the data, or for anyone who took some items.
 
-        What the user is known to have taken (in any part of the split), what stands in `items`
-        and what stands in `exclude` is not listed. All ids are original ones; unknown items are
-        skipped, and a warning is logged.
+        Items that the user took, in any part of the split, are not listed, nor are those of `items`
+        and of `exclude`. Unknown items are skipped, and a warning is logged.
         """
-        return self.model.recommend(user, items=items, k=k, exclude=exclude)
+        return self.ranker.recommend(user, items=items, k=k, exclude=exclude, only=only)
 
     def similar(self, item: Id, k: int = 20) -> list[Recommendation]:
-        """The k items whose vectors point most nearly the same way; scores are cosines."""
-        return self.model.similar(item, k)
+        """The k items for someone who took one item alone."""
+        return self.ranker.recommend(items=[item], k=k)
 
-    def customize(
-        self,
-        budget: str | int,
-        path: Path | str,
-        *,
-        ids: IdChoice = "original",
-        with_map: bool = False,
-        without: Iterable[Id] = (),
-        seed: int = 0,
-    ) -> Customized:
-        """The best bundle that fits a budget, after it was written to a file.
-
-        The first call codes the model and fits the estimator that searches budgets, which takes
-        minutes; later ones take a moment. A recommender that was loaded or saved keeps both in its
-        folder.
+    def customize(self, budget: str | int, path: Path | str, *, ids: str = "dense") -> int:
+        """Write the file of a budget, the longest prefix of the stream that fits; its bytes.
 
         Args:
             budget: `5MB`, `512KB`, or bytes.
-            path: the file to write, such as `watch.elastic`.
-            ids: whether the bundle holds the data's own ids, or speaks of items by number.
-            with_map: whether it holds the map that turns a history into a vector.
-            without: ids of items that it shall never list.
-            seed: fixes the search.
+            ids: `dense` (item numbers), or the data's own: `u32`, `u64` or `text`.
         """
-        from elasticrec.blocks.folder import ModelFolder
-        from elasticrec.customizing import Customizer, make_ready
-        from elasticrec.files import check_writable
+        from elasticrec.stream.customizing import customize_model
 
-        asked = Budget.parse(budget) if isinstance(budget, str) else Budget(budget)
-        check_writable(path)
-        if self._folder is None:
-            own = mkdtemp(prefix="elasticrec-")
-            finalize(self, rmtree, own, ignore_errors=True)  # goes with the recommender
-            self.save(Path(own) / "model")
-        assert self._folder is not None
-        folder, chosen = ModelFolder.open(self._folder), preset_named(self.preset)
-        make_ready(folder, chosen.samples, chosen.estimator, device=self.device)
-        customizer = Customizer(folder, ids=ids, with_map=with_map, without=without)
-        (made,) = customizer.customize([asked], chosen.search, seed=seed)
-        made.write(path)
-        return made
+        made = customize_model(self.model, Budget.of(budget), path, id_kind=ids)
+        return int(made["bytes"])
 
     def save(self, folder: Path | str) -> None:
-        """Write a model folder, which `load` and every command read."""
-        self.model.save(folder)
-        self._folder = Path(folder)
+        """Write the model folder, which `load` and every command read; a full one is refused."""
+        folder = Path(folder)
+        if folder.exists() and any(folder.iterdir()):
+            raise InputError(f"{folder}: holds files already, expected a new or empty folder")
+        copytree(self.model.root, folder, dirs_exist_ok=True)
 
     @classmethod
     def load(cls, folder: Path | str, *, device: str = "auto") -> ElasticRecommender:
-        """The recommender in a model folder that `save` or `elasticrec train` wrote."""
+        """The recommender in a model folder that `save` or `elasticrec fit` wrote."""
+        from elasticrec.model import Model
+
         recommender = cls(device=device)
-        recommender._model = Model.load(folder)
-        recommender._folder = Path(folder)
+        recommender._model = Model.open(folder)
         return recommender

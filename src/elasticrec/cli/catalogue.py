@@ -1,4 +1,4 @@
-"""`elasticrec catalogue`: ids and titles of a model's items, for whoever shows recommendations."""
+"""`elasticrec catalogue`: ids and titles by item number, for devices that show titles."""
 
 from __future__ import annotations
 
@@ -9,26 +9,19 @@ import typer
 
 
 def catalogue(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Annotated[Path, typer.Argument(help="A finished model folder.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The JSON file to write.")],
 ) -> None:
-    """Write ids and titles in model order, as one JSON file beside the bundles.
+    """Copy the catalogue of a model: the ids and titles behind its item numbers.
 
-    A bundle that holds no ids speaks of items by their numbers, which are places in this file. The
-    file's hash stands in every bundle of the model, so that a device notices a wrong one.
-
-    \b
-    Example:
-      elasticrec catalogue MODEL -o catalogue.json
+    Example: elasticrec catalogue MODEL -o catalogue.json
     """
-    import hashlib
+    from elasticrec.files import check_writable, written_whole
+    from elasticrec.model import Model
 
-    from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.stream.catalogue import write_catalogue
-
-    folder = ModelFolder.open(model)
-    content = write_catalogue(folder, output)
-    print(
-        f"{output}: {folder.split().n_items:,} items, {len(content):,} bytes, "
-        f"sha256 {hashlib.sha256(content).hexdigest()}"
-    )
+    check_writable(output)
+    opened = Model.open(model)
+    content = opened.check("catalogue").read_bytes()
+    with written_whole(output) as file:
+        file.write(content)
+    print(f"{output}: {len(content):,} bytes, {opened.split.n_items:,} items")

@@ -1,4 +1,4 @@
-"""`elasticrec evaluate`: how well a model ranks what was held out."""
+"""`elasticrec evaluate`: how well a model's files rank what was held out."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from elasticrec.data.split import Split
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.evaluation.significance import TTest
+    from elasticrec.model import Model
 
 
 class Part(StrEnum):
@@ -21,129 +21,113 @@ class Part(StrEnum):
     validation = "validation"
 
 
-class Device(StrEnum):
-    """Where to compute."""
-
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-
-
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model folder written by `elasticrec train`.")],
+    model: Annotated[Path, typer.Argument(help="A finished model folder.")],
+    budget: Annotated[
+        str | None, typer.Option("--budget", "-b", help="A size such as 5MB; by default all.")
+    ] = None,
     part: Annotated[Part, typer.Option(help="Which held-out part to rank.")] = Part.test,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="recall@K, ndcg@K, both@K or hit@K; may be repeated.", metavar="NAME@K"),
+        typer.Option(help="recall@K, ndcg@K or hit@K; may be repeated.", metavar="NAME@K"),
     ] = None,
-    history: Annotated[
-        bool,
-        typer.Option("--history", help="Rank from each person's train items, not her own vector."),
-    ] = False,
     compare: Annotated[
         Path | None, typer.Option(help="Another model: paired t-test over the same users.")
     ] = None,
     per_user: Annotated[
         Path | None, typer.Option(help="A CSV to write with every user's values.")
     ] = None,
-    device: Annotated[Device, typer.Option(help="Where to compute.")] = Device.auto,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
 ) -> None:
-    """Rank all unseen items for every user, exactly, and measure where held-out items stand.
+    """Rank all unseen items for every user, as a device does, and find the held-out ones.
+
+    Beside the file stand two baselines: popularity, and the trained vectors without any list.
 
     \b
     Example:
-      elasticrec evaluate MODEL
-      elasticrec evaluate MODEL --metric recall@50 --metric ndcg@50 --compare OTHER_MODEL
+      elasticrec evaluate MODEL --budget 2MB
+      elasticrec evaluate MODEL --metric recall@50 --compare OTHER_MODEL
     """
+    from elasticrec.evaluation.metrics import DEFAULT_METRICS
     from elasticrec.files import check_writable
-    from elasticrec.evaluation.comparison import compare as compare_evaluations
+    from elasticrec.model import Model
 
     if per_user is not None:
         check_writable(per_user)
-    split, found = _evaluated(model, part, metric, history, device)
-    other, tests = None, None
+    names, opened = tuple(metric or DEFAULT_METRICS), Model.open(model)
+    found = _columns(opened, budget, part, names, device)
+    tests = None
     if compare is not None:
-        other_split, other = _evaluated(compare, part, metric, history, device)
-        tests = compare_evaluations(found, other, (split, other_split), part.value)
+        from elasticrec.evaluation.comparison import compare as compare_evaluations
+
+        other = Model.open(compare)
+        found["other"] = _columns(other, budget, part, names, device)["stream"]
+        splits = opened.split, other.split
+        tests = compare_evaluations(found["stream"], found["other"], splits, part.value)
     if per_user is not None:
-        _write_per_user(per_user, split, found)
-    show = _print_json if json else _print_table
-    show(part, found, other, tests)
+        _write_per_user(per_user, opened, found["stream"])
+    (_print_json if json else _print_table)(part, found, tests)
 
 
-def _evaluated(
-    folder: Path, part: Part, metric: list[str] | None, history: bool, device: Device
-) -> tuple[Split, Evaluation]:
-    """A model's split, and how well the model ranks what the split holds out."""
-    from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.evaluation.metrics import DEFAULT_METRICS
+def _columns(
+    model: Model, budget: str | None, part: Part, metrics: tuple[str, ...], device: str
+) -> dict[str, Evaluation]:
+    """Evaluations of the stream, of the trained vectors, and of popularity."""
+    from elasticrec.evaluation.questions import questions
     from elasticrec.evaluation.ranking import evaluate as evaluate_table
+    from elasticrec.space.budget import Budget
+    from elasticrec.stream.curve import evaluate_popularity, evaluate_stream
 
-    opened = ModelFolder.open(folder)
-    split = opened.split()
-    found = evaluate_table(
-        opened.table(),
-        split,
-        part=part.value,
-        metrics=metric or DEFAULT_METRICS,
-        histories=split.train if history else None,
-        device=device.value,
-        keep_per_user=True,
-    )
-    return split, found
+    size = None if budget is None else Budget.parse(budget)
+    kept: dict[str, Any] = {"metrics": metrics, "device": device}
+    return {
+        "stream": evaluate_stream(model, size, part=part.value, **kept),
+        "vectors": evaluate_table(model.table, model.split, part=part.value, **kept),
+        "popularity": evaluate_popularity(
+            questions(model.split, part.value), model.split.n_items, metrics
+        ),
+    }
 
 
-def _write_per_user(path: Path, split: Split, found: Evaluation) -> None:
+def _write_per_user(path: Path, model: Model, found: Evaluation) -> None:
     """Write one row per evaluated user: her original id and her values."""
     from elasticrec.cli._csv import write_csv
 
     values = found.per_user or {}
-    ids = split.user_ids.take(found.users).values.tolist()
+    ids = model.split.user_ids.take(found.users).values.tolist()
     columns = [column.tolist() for column in values.values()]
     write_csv(path, ["user", *values], zip(ids, *columns, strict=True))
 
 
-def _print_json(
-    part: Part, found: Evaluation, other: Evaluation | None, tests: dict[str, TTest] | None
-) -> None:
+def _print_json(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest] | None) -> None:
     """Print the numbers as one JSON object."""
     import json
     from dataclasses import asdict
     from math import isfinite
 
-    fields: dict[str, Any] = {
-        "part": part.value,
-        "metrics": found.metrics,
-        "coverage": found.coverage,
-        "n_users": found.n_users,
-    }
-    if other is not None and tests is not None:
-        fields["other"] = {"metrics": other.metrics, "coverage": other.coverage}
+    fields: dict[str, Any] = {"part": part.value, "n_users": found["stream"].n_users}
+    for name, each in found.items():
+        fields[name] = {**each.metrics, "coverage": each.coverage}
+    if tests is not None:
         fields["t_tests"] = {name: asdict(test) for name, test in tests.items()}
         for test in fields["t_tests"].values():
             test["t"] = test["t"] if isfinite(test["t"]) else None  # JSON has no infinity
     print(json.dumps(fields))
 
 
-def _print_table(
-    part: Part, found: Evaluation, other: Evaluation | None, tests: dict[str, TTest] | None
-) -> None:
+def _print_table(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest] | None) -> None:
     """Print the numbers as a table."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(f"{part.value.capitalize()}, {found.n_users:,} users", box=None)
-    headings = ["model"] if other is None else ["model", "other", "difference", "t", "p"]
-    for heading in headings:
+    table = Table(f"{part.value.capitalize()}, {found['stream'].n_users:,} users", box=None)
+    for heading in [*found, *([] if tests is None else ["difference", "p"])]:
         table.add_column(heading, justify="right")
-    for name, value in found.metrics.items():
-        cells = [f"{value:.4f}"]
-        if other is not None and tests is not None:
-            test = tests[name]
-            cells += [f"{other.metrics[name]:.4f}", f"{test.difference:+.4f}"]
-            cells += [f"{test.t:.2f}", f"{test.p:.2g}"]
+    for name in found["stream"].metrics:
+        cells = [f"{each.metrics[name]:.4f}" for each in found.values()]
+        if tests is not None:
+            cells += [f"{tests[name].difference:+.4f}", f"{tests[name].p:.2g}"]
         table.add_row(name, *cells)
-    coverage = [found.coverage] if other is None else [found.coverage, other.coverage]
-    table.add_row("coverage", *(f"{share:.4f}" for share in coverage))
+    table.add_row("coverage", *(f"{each.coverage:.4f}" for each in found.values()))
     Console().print(table)

@@ -1,4 +1,4 @@
-"""`elasticrec inspect`: what a model or a composition holds, in the terminal and as pictures."""
+"""`elasticrec inspect`: what a model or a stream holds."""
 
 from __future__ import annotations
 
@@ -8,155 +8,83 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.space.groups import Groups
+    from elasticrec.stream.index import StreamIndex
 
 
 def inspect(
-    path: Annotated[
-        Path,
-        typer.Argument(help="A model folder, a bundle, or a composition written by `search`."),
-    ],
-    model: Annotated[
-        Path | None,
-        typer.Option(help="The composition's model: checks that they fit; needed for --scatter."),
-    ] = None,
-    heat_map: Annotated[
-        Path | None,
-        typer.Option(help="A PNG to write: groups by blocks, with counts (not of a model)."),
-    ] = None,
-    scatter: Annotated[
-        Path | None,
-        typer.Option(help="A PNG to write: 50 items of each group in two dimensions."),
-    ] = None,
+    path: Annotated[Path, typer.Argument(help="A model folder, a stream, or a prefix of one.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
 ) -> None:
-    """Show groups, blocks and bytes; what a composition or a bundle keeps, as a heat map.
-
-    Of a bundle also what it says of itself, its sections, and its hash, by which a device may check
-    the download.
+    """Show what a model chose and how good it is, or what items have in a file.
 
     \b
     Example:
+      elasticrec inspect MODEL
       elasticrec inspect watch.elastic
-      elasticrec inspect MODEL --scatter groups.png
-      elasticrec inspect composition.json --model MODEL --heat-map kept.png
     """
-    from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.cli._bundle import is_bundle, show_bundle
-    from elasticrec.errors import InputError
+    import json as to_json
 
-    for picture in (heat_map, scatter):
-        if picture is not None:
-            from elasticrec.files import check_writable
+    from elasticrec.model import Model
+    from elasticrec.stream.index import read_index
 
-            check_writable(picture)
-    if path.is_dir():
-        if heat_map is not None:
-            raise InputError("--heat-map draws a composition, but a model folder was given")
-        _show_model(ModelFolder.open(path), scatter)
+    facts = _of_model(Model.open(path)) if path.is_dir() else _of_stream(read_index(path))
+    if json:
+        print(to_json.dumps(facts))
         return
-    if is_bundle(path):
-        show_bundle(path, model, heat_map, scatter)
-        return
-    if scatter is not None and model is None:
-        raise InputError("--scatter of a composition needs its --model")
-    _show_composition(path, model, heat_map, scatter)
+    for name, value in facts.items():
+        for line in value if isinstance(value, list) else [value]:
+            print(f"{name}: {line}")
 
 
-def _show_model(folder: ModelFolder, scatter: Path | None) -> None:
-    """Print a model's shape, groups and block energies; draw its groups."""
-    from rich.console import Console
-
-    from elasticrec.search.pictures import save_scatter
-    from elasticrec.space.energy import block_energy
-    from elasticrec.rule.randomizer import generator
-    from elasticrec.space.regroup import load_groups
-
-    split, table, groups = folder.split(), folder.table(), load_groups(folder)
-    console = Console()
-    console.print(
-        f"{split.name}: {split.n_users:,} users, {split.n_items:,} items; {table.base}, "
-        f"{table.score} score, {table.n_blocks} blocks of {table.block_size}; "
-        f"model {folder.model_id[:12]}"
-    )
-    console.print(_energy_line(block_energy(table)))
-    per_item = 4 * table.dimensions
-    console.print(_groups_table(groups, split.train.per_item, per_item))
-    console.print(f"full: {per_item * (split.n_items + 1):,} bytes of vectors")
-    if scatter is not None:
-        title = f"{groups.n_groups} {groups.kind} groups of {split.name}"
-        save_scatter(table.items, groups, scatter, rng=generator(0, 0), title=title)
-        console.print(f"{scatter} written", highlight=False)
-
-
-def _energy_line(energy: Any) -> str:
-    """The share of each block in the energy of scores, the strongest first."""
-    order = (-energy).argsort(kind="stable")
-    shares = ", ".join(f"{n} {energy[n] / energy.sum():.0%}" for n in order)
-    return f"blocks by energy: {shares}"
-
-
-def _groups_table(groups: Groups, popularity: Any, per_item: int) -> Table:
-    """A line per group: items, their share of the interactions, bytes at full size."""
-    import numpy as np
-    from rich.table import Table
-
-    table = Table(title=f"{groups.kind} groups", title_justify="left", pad_edge=False)
-    for name in ("group", "items", "interactions", "share", "full bytes"):
-        table.add_column(name, justify="right")
-    taken = np.add.reduceat(popularity, groups.bounds[:-1])
-    for g, (size, count) in enumerate(zip(groups.sizes.tolist(), taken.tolist(), strict=True)):
-        share = count / max(int(taken.sum()), 1)
-        table.add_row(str(g), f"{size:,}", f"{count:,}", f"{share:.1%}", f"{size * per_item:,}")
-    return table
-
-
-def _show_composition(
-    path: Path, model: Path | None, heat_map: Path | None, scatter: Path | None
-) -> None:
-    """Print a composition with its facts, as a heat map; draw it."""
-    import numpy as np
-    from rich.console import Console
-
-    from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.search.pictures import save_heat_map, save_scatter, terminal_map
-    from elasticrec.space.composition import Composition, read_saved
-    from elasticrec.rule.randomizer import generator
-    from elasticrec.space.regroup import load_groups
-
-    folder = None if model is None else ModelFolder.open(model)
-    composition = Composition.load(path, model_id=None if folder is None else folder.model_id)
-    about, console = read_saved(path)["about"], Console()
-    facts = _facts(composition.summary(), about)
-    console.print("\n".join(facts), highlight=False)
-    order = np.array(about.get("block_order", range(composition.n_blocks)))
-    sizes, taken = (about.get(name) for name in ("group_sizes", "group_bytes"))
-    console.print(terminal_map(composition, sizes, taken, order))
-    if heat_map is not None:
-        popular = "group, the popular first" if about.get("groups") == "popularity" else "group"
-        save_heat_map(composition, heat_map, order=order, title=facts[-1], groups=popular)
-        console.print(f"{heat_map} written", highlight=False)
-    if scatter is not None and folder is not None:
-        save_scatter(
-            folder.table().items,
-            load_groups(folder),
-            scatter,
-            rng=generator(0, 0),
-            composition=composition,
-            title=facts[-1],
+def _of_model(model: Any) -> dict[str, Any]:
+    """The facts of a model, in the order in which a reader asks for them."""
+    about = model.about
+    facts: dict[str, Any] = {"model": f"{about.get('name')}, {about.get('kind')} split"}
+    if model.has("codes") and model.has("neighbours"):
+        facts["id"] = model.id
+    if model.has("split"):
+        split = model.split
+        facts["data"] = (
+            f"{split.n_users:,} users, {split.n_items:,} items, {len(split.train):,} pairs"
         )
-        console.print(f"{scatter} written", highlight=False)
+    for name in ("trained", "epochs", "validation", "seconds"):
+        if name in about:
+            facts[name] = about[name]
+    facts["choices"] = [_choice(each) for each in about.get("choices", [])]
+    if model.has("curve"):
+        curve = model.curve
+        points = curve["points"]
+        facts["quality"] = [f"{p['bytes']:,} bytes {p[curve['metric']]:.4f}" for p in points]
+    return facts
 
 
-def _facts(summary: str, about: dict[str, Any]) -> list[str]:
-    """Lines about a composition; the last one is its size, where it is known."""
-    from elasticrec.space.budget import Budget
+def _choice(choice: dict[str, Any]) -> str:
+    """One line on a choice that validation made."""
+    lead, low = choice["lead_percent"][choice["chosen"]]
+    if choice["chosen"] == choice["default"]:
+        said = "the default; nothing led it clearly"
+    else:
+        said = f"{lead:+.1f} % over {choice['default']} (at least {low:+.1f} %)"
+    few = ", few persons" if choice["few"] else ""
+    return f"{choice['name']} {choice['chosen']}, {said}; {choice['persons']:,} persons{few}"
 
-    names = ("method", "accounting", "estimate", "measured", "note")
-    lines = [f"{name}: {about[name]}" for name in names if about.get(name) not in (None, "")]
-    lines.append(summary)
-    if "n_bytes" in about and "budget_bytes" in about:
-        lines.append(f"{Budget(about['n_bytes'])} of a budget of {Budget(about['budget_bytes'])}")
-    return lines
+
+def _of_stream(index: StreamIndex) -> dict[str, Any]:
+    """The facts of a stream or a prefix."""
+    from datetime import UTC, datetime
+
+    from elasticrec.stream.curve import prefix_composition
+
+    head, n_bytes = index.head, index.ends[-1]
+    runs = prefix_composition(index, n_bytes).runs()
+    return {
+        "stream": f"{n_bytes:,} of {head.length:,} bytes, {len(index.ends)} chunks",
+        "smallest useful size": f"{head.least:,} bytes",
+        "items": f"{head.n_items:,}",
+        "ids": ("dense", "u32", "u64", "text")[head.id_kind],
+        "model id": head.model_id.hex(),
+        "trained": datetime.fromtimestamp(head.trained, UTC).date().isoformat(),
+        "sequence": head.sequence,
+        "signed": "yes" if any(head.signature) else "no",
+        "have": [f"items {a:,} to {b - 1:,}: {c} columns, {s} neighbours" for a, b, c, s in runs],
+    }

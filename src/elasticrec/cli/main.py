@@ -14,10 +14,11 @@ from elasticrec import __version__
 from elasticrec.cli._errors import PlainErrors
 
 PIPELINE = (
-    *("data", "train", "evaluate", "recommend", "estimate", "search"),
-    *("customize", "catalogue", "curve", "inspect", "serve", "token", "demo"),
+    *("fit", "customize", "recommend", "evaluate", "curve", "inspect", "serve", "publish", "demo"),
+    *("data", "train", "compress", "order", "rule", "catalogue", "vector", "withdraw"),
+    *("keys", "token"),
 )
-"""The order in which `--help` lists the commands; others follow by name."""
+"""The order in which `--help` lists the commands, the usual way first; others follow by name."""
 
 
 def command_names() -> list[str]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from elasticrec.model import Model, Recommendation
+    from elasticrec.recommending import Ranker, Recommendation
 
 
 def recommend(
-    model: Annotated[Path, typer.Argument(help="A model folder written by `elasticrec train`.")],
+    model: Annotated[Path, typer.Argument(help="A finished model folder.")],
     user: Annotated[str | None, typer.Option(help="Id of a user of the data.")] = None,
     items: Annotated[
         str | None, typer.Option(help="Ids of items someone took, separated by commas.")
@@ -25,28 +25,33 @@ def recommend(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The CSV to write for --users-file.")
     ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Rank with the file of this size; by default with all.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
 ) -> None:
-    """List the best items that a person has not taken yet, with titles where they are known.
+    """List the best items that a person has not taken yet, as a device would list them.
 
     \b
     Example:
       elasticrec recommend MODEL --user 42
-      elasticrec recommend MODEL --items 1,2,3 -k 10
+      elasticrec recommend MODEL --items 1,2,3 -k 10 --budget 1MB
       elasticrec recommend MODEL --users-file users.txt -o lists.csv
     """
     from elasticrec.errors import InputError
     from elasticrec.model import Model
+    from elasticrec.recommending import Ranker
+    from elasticrec.space.budget import Budget
 
     ways = [way for way in (user, items, users_file) if way is not None]
     if len(ways) != 1 or (users_file is None) != (out is None):
         raise InputError("expected one of --user, --items, or --users-file with --out")
-    loaded = Model.load(model)
+    ranker = Ranker(Model.open(model), None if budget is None else Budget.parse(budget))
     if users_file is not None and out is not None:
-        _write_lists(loaded, users_file, k, out)
+        _write_lists(ranker, users_file, k, out)
         return
     history = None if items is None else _ids(items)
-    listed = loaded.recommend(user, items=history, k=k, exclude=_ids(exclude))
+    listed = ranker.recommend(user, items=history, k=k, exclude=_ids(exclude))
     _print_json(listed) if json else _print_table(listed)
 
 
@@ -55,7 +60,7 @@ def _ids(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _write_lists(model: Model, users_file: Path, k: int, out: Path) -> None:
+def _write_lists(ranker: Ranker, users_file: Path, k: int, out: Path) -> None:
     """Write every listed user's recommendations to one CSV."""
     from elasticrec.cli._csv import write_csv
     from elasticrec.files import check_writable, read_bytes
@@ -65,7 +70,7 @@ def _write_lists(model: Model, users_file: Path, k: int, out: Path) -> None:
     users = [line.strip() for line in lines if line.strip()]
     rows = (
         (user, place, found.id, f"{found.score:.6g}", found.title or "")
-        for user, listed in model.recommend_users(users, k=k)
+        for user, listed in ranker.recommend_users(users, k=k)
         for place, found in enumerate(listed, start=1)
     )
     n = write_csv(out, ["user", "place", "item", "score", "title"], rows)

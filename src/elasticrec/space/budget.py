@@ -41,6 +41,15 @@ class Budget:
         return cls(int(exact))
 
     @classmethod
+    def of(cls, size: str | int) -> Budget:
+        """The budget of a text such as `5MB`, or of a whole number of bytes."""
+        if isinstance(size, str):
+            return cls.parse(size)
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise InputError(f"a budget of {size!r}, expected a text such as '5MB', or whole bytes")
+        return cls(size)
+
+    @classmethod
     def megabytes(cls, megabytes: float) -> Budget:
         """So many times 10^6 bytes."""
         return cls(round(megabytes * 10**6))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from elasticrec.evaluation.measure import Person, measure
+from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.questions import Part, Questions, questions
-from elasticrec.evaluation.ranking import evaluate, evaluate_scores
+from elasticrec.evaluation.ranking import Evaluation, evaluate, evaluate_scores
 from elasticrec.space.composition import Composition
 from elasticrec.stream.index import StreamIndex, read_index
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from elasticrec.data.split import Split
     from elasticrec.model import Model
+    from elasticrec.space.budget import Budget
 
 _CODES, _NEIGHBOURS = 3, 4
 _STEPS = (1, 1.5, 2, 3, 5, 7)
@@ -82,7 +84,7 @@ def curve_of(
         "person": person,
         "points": points,
         "full": _rounded(full.metrics),
-        "popularity": _rounded(popularity_metrics(asked, split.n_items, metrics)),
+        "popularity": _rounded(evaluate_popularity(asked, split.n_items, metrics).metrics),
     }
 
 
@@ -121,10 +123,8 @@ def prefix_composition(index: StreamIndex, n_bytes: int) -> Composition:
     return Composition(have[0], have[1])
 
 
-def popularity_metrics(
-    asked: Questions, n_items: int, metrics: tuple[str, ...]
-) -> dict[str, float]:
-    """Metrics of the same list for everyone: items by falling popularity, as they are numbered."""
+def evaluate_popularity(asked: Questions, n_items: int, metrics: tuple[str, ...]) -> Evaluation:
+    """The same list for everyone: items by falling popularity, as they are numbered."""
     import torch
 
     scores = -torch.arange(n_items, dtype=torch.float32)
@@ -132,8 +132,33 @@ def popularity_metrics(
     def score(start: int, stop: int) -> Tensor:
         return scores.repeat(stop - start, 1)
 
-    return evaluate_scores(score, asked, metrics=metrics).metrics
+    return evaluate_scores(score, asked, metrics=metrics)
 
 
 def _rounded(metrics: dict[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in metrics.items()}
+
+
+def evaluate_stream(
+    model: Model,
+    budget: Budget | None = None,
+    *,
+    part: Part = "test",
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    device: str = "auto",
+) -> Evaluation:
+    """How well the file of a budget, or the whole stream, ranks the held-out items of everyone."""
+    index = read_index(model.stream_path)
+    n_bytes = index.ends[-1] if budget is None else index.longest_prefix(budget.n_bytes)
+    return measure(
+        model.codes,
+        model.neighbours,
+        model.weights,
+        prefix_composition(index, n_bytes),
+        model.split,
+        part=part,
+        person="history" if model.table.users is None else "vector",
+        vectors=model.server_vectors(),
+        metrics=metrics,
+        device=device,
+    )

@@ -1,0 +1,36 @@
+"""`elasticrec compress`: the second stage of a model, from table to codes and lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def compress(
+    model: Annotated[Path, typer.Argument(help="A model folder with a trained table.")],
+    preset: Annotated[str, typer.Option(help="The preset of the settings.")] = "default",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting as stage.name=value; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
+) -> None:
+    """Code the items of a model and list their neighbours; `elasticrec fit` runs this stage.
+
+    Example: elasticrec compress MODEL --set compression.min_support=5
+    """
+    from elasticrec import pipeline
+    from elasticrec.cli._log import logged_to_stderr
+    from elasticrec.cli._settings import configured
+    from elasticrec.model import Model
+
+    opened = Model.open(model)
+    with logged_to_stderr(), opened.locked():
+        pipeline.compress_model(opened, configured(preset, settings, seed))
+    codes, lists = opened.codes, opened.neighbours
+    print(
+        f"{model}: {codes.n_columns} columns of a byte per item, lists of up to {lists.slots} "
+        f"neighbours with at least {lists.min_support} persons behind each"
+    )

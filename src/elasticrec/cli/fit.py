@@ -1,0 +1,98 @@
+"""`elasticrec fit`: from raw interactions to a finished model and its stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from elasticrec.model import Model
+
+
+def fit(
+    source: Annotated[
+        str,
+        typer.Argument(help="A CSV, TSV, Parquet or lists file, a prepared split, or `goodbooks`."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.")],
+    user: Annotated[str | None, typer.Option(help="Column of the users.")] = None,
+    item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
+    time: Annotated[str | None, typer.Option(help="Column of the times.")] = None,
+    rating: Annotated[str | None, typer.Option(help="Column of the ratings.")] = None,
+    min_rating: Annotated[
+        float | None, typer.Option(help="Leave out interactions with a smaller rating.")
+    ] = None,
+    titles: Annotated[
+        Path | None, typer.Option(help="A table with an item and a title column.")
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="The published test part; SOURCE is then the train part.")
+    ] = None,
+    preset: Annotated[
+        str, typer.Option(help="default, demo, paper-amazon-book or paper-yelp.")
+    ] = "default",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting as stage.name=value; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Train a model and write its stream: the one file of which every prefix is a recommender.
+
+    Reads, filters, splits, trains, compresses, orders, writes and measures. Each step is saved: the
+    same command goes on where an earlier one was cut off. More ways to read are options of
+    `elasticrec data prepare`, whose split this command takes as well.
+
+    \b
+    Example:
+      elasticrec fit ratings.csv -o MODEL
+      elasticrec fit ratings.csv --user member --item sku --time bought_at -o MODEL
+      elasticrec fit split.npz -o MODEL --set train.epochs=64
+    """
+    from elasticrec.cli._log import logged_to_stderr
+    from elasticrec.cli._progress import stop_on_interrupt
+    from elasticrec.cli._settings import configured
+    from elasticrec.data.preparation import PrepareConfig, prepare
+    from elasticrec.data.readers.columns import Columns
+    from elasticrec.pipeline import fit as fit_model
+    from elasticrec.training.loop import InterruptedTraining
+
+    config = configured(preset, settings, seed)
+    reading = PrepareConfig(
+        columns=Columns(user, item, rating, time, min_rating), test=test, titles=titles, seed=seed
+    )
+    with logged_to_stderr():
+        split = prepare(source, reading)
+        try:
+            with stop_on_interrupt() as stop:
+                model = fit_model(split, output, config, device=device, stop=stop)
+        except InterruptedTraining:
+            print("stopped and saved; the same command goes on")
+            raise KeyboardInterrupt from None
+    print(summary(model))
+
+
+def summary(model: Model) -> str:
+    """A few lines on a finished model: how good it is, by size, and beside popularity."""
+    from elasticrec.space.budget import Budget
+
+    if not model.has("curve"):
+        return f"{model.root}: trained; tiled scores have no stream"
+    curve = model.curve
+    metric, points = curve["metric"], curve["points"]
+    best = max(points, key=lambda point: point[metric])
+    enough = next(p for p in points if p[metric] >= 0.99 * best[metric])
+    full, popular = curve["full"][metric], curve["popularity"][metric]
+    lines = [
+        f"{model.root}: {model.split.n_items:,} items, stream of {Budget(points[-1]['bytes'])}",
+        f"{metric} on {curve['users']:,} {curve['part']} users: popularity {popular:.4f}, "
+        f"trained vectors alone {full:.4f}",
+        *(f"  {Budget(p['bytes'])!s:>9}  {p[metric]:.4f}" for p in points),
+        f"{Budget(enough['bytes'])} are within 1 % of the best size measured",
+        f"next: elasticrec customize {model.root} --budget {Budget(enough['bytes'])} "
+        "-o device.elastic".replace(" MB", "MB").replace(" KB", "KB"),
+    ]
+    return "\n".join(lines)

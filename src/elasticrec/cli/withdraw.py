@@ -1,0 +1,50 @@
+"""`elasticrec withdraw`: the list of items that devices must no longer show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def withdraw(
+    model: Annotated[Path, typer.Argument(help="A finished model folder.")],
+    items: Annotated[Path, typer.Argument(help="A text file with one item id per line.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    sequence: Annotated[
+        int, typer.Option(help="Number of the list; a later list has a larger one.")
+    ] = 0,
+    sign: Annotated[
+        Path | None, typer.Option(help="A private key of `elasticrec keys new`.")
+    ] = None,
+) -> None:
+    """Write the side file of withdrawn items, which every runtime takes beside the stream.
+
+    The stream stays as it is, so devices fetch some bytes and not megabytes.
+
+    Example: elasticrec withdraw MODEL recalled.txt -o withdrawn.elastic --sequence 3
+    """
+    import logging
+
+    import numpy as np
+
+    from elasticrec.files import check_writable, read_bytes, written_whole
+    from elasticrec.model import Model
+    from elasticrec.stream.signing import load_key
+    from elasticrec.stream.withdrawn import WithdrawnList
+
+    check_writable(output)
+    opened = Model.open(model)
+    lines = read_bytes(items).decode("utf-8", "replace").splitlines()
+    ids = [line.strip() for line in lines if line.strip()]
+    numbers = np.asarray(opened.split.item_ids.numbers(ids))
+    unknown = int((numbers < 0).sum())
+    if unknown:
+        logging.getLogger(__name__).warning("%d of %d ids are unknown, skipped", unknown, len(ids))
+    known = np.unique(numbers[numbers >= 0])
+    made = WithdrawnList(opened.id, known, sequence)
+    content = made.pack(None if sign is None else load_key(sign))
+    with written_whole(output) as file:
+        file.write(content)
+    print(f"{output}: {len(known):,} items withdrawn, {len(content):,} bytes")

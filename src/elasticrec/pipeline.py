@@ -1,0 +1,244 @@
+"""The pipeline: train, compress, order, write, measure. Everything that makes a model calls it.
+
+Each stage leaves parts in the model's folder, with the settings and the hashes of what they were
+made from. A stage whose parts are fresh is skipped, so a run that was cut off goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from elasticrec.compression.compress import compress
+from elasticrec.compression.neighbours import make_neighbours
+from elasticrec.data.split import Split
+from elasticrec.data.splitting import by_popularity
+from elasticrec.errors import InputError
+from elasticrec.files import written_whole
+from elasticrec.model import Model
+from elasticrec.ordering.search import find_order
+from elasticrec.presets import Preset
+
+log = logging.getLogger(__name__)
+
+Report = Callable[[str, str], None]
+"""Told the stage and, in a few words, what it does."""
+STAGES = ("prepare", "train", "compress", "order", "write", "measure")
+
+
+def _quiet(stage: str, text: str) -> None:
+    log.info("%s: %s", stage, text)
+
+
+def fit(
+    split: Split,
+    root: Path | str,
+    preset: Preset,
+    *,
+    device: str = "auto",
+    report: Report = _quiet,
+    stop: Callable[[], bool] = lambda: False,
+) -> Model:
+    """The finished model of a split: every stage that is not fresh runs.
+
+    Args:
+        root: the model's folder, new, empty, or of a run that was cut off.
+        report: told what happens, a line at a time.
+        stop: asked while training; a run that stops is taken up again by the same call.
+    """
+    model = Model.create(root)
+    with model.locked():
+        prepare(model, split, preset, report)
+        train(model, preset, device=device, report=report, stop=stop)
+        if model.table.score == "tiled":
+            report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
+            return model
+        compress_model(model, preset, report)
+        order(model, preset, device=device, report=report)
+        write(model, report)
+        measure_curve(model, preset, device=device, report=report)
+    return model
+
+
+def prepare(model: Model, split: Split, preset: Preset, report: Report = _quiet) -> None:
+    """Save the split, its items numbered by falling popularity in train."""
+    config = {"split": split.fingerprint()}
+    if model.fresh("split", config):
+        return
+    if model.has("split"):
+        raise InputError(
+            f"{model.root}: holds a model of other data; give another folder, or delete this one"
+        )
+    report("prepare", f"{split.n_users:,} users, {split.n_items:,} items, {split.kind} split")
+    renumbered, _ = by_popularity(split)
+    model.save_part("split", renumbered, config=config)
+    model.describe(name=split.name, kind=split.kind, preset=preset.as_dict())
+
+
+def train(
+    model: Model,
+    preset: Preset,
+    *,
+    device: str = "auto",
+    report: Report = _quiet,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Train the table; a checkpoint beside the parts lets a run that was cut off go on."""
+    from elasticrec.training.loop import train as train_table
+
+    config = asdict(preset.train)
+    if model.fresh("table", config):
+        return
+    checkpoint = model.root / "checkpoint.safetensors"
+    with _timed(model, "train", report, f"{preset.train.base}, {preset.train.epochs} epochs"):
+        trained = train_table(
+            model.split,
+            preset.train,
+            device=device,
+            checkpoint=checkpoint,
+            resume=True,
+            stop=stop,
+        )
+        model.save_part("table", trained.table, made_from=("split",), config=config)
+    model.describe(
+        trained=datetime.now(UTC).date().isoformat(),
+        epochs=trained.progress.epoch,
+        validation={preset.train.metric: trained.progress.best},
+        preset=preset.as_dict(),
+    )
+    checkpoint.unlink(missing_ok=True)
+
+
+def compress_model(model: Model, preset: Preset, report: Report = _quiet) -> None:
+    """Code the items and list their neighbours."""
+    config = asdict(preset.compression)
+    if not model.fresh("codes", config):
+        with _timed(model, "compress", report, "codes"):
+            table, popularity = model.table, model.split.train.per_item
+            codes = compress(
+                table.items,
+                preset.compression,
+                users=table.users,
+                cosine=table.cosine,
+                popularity=popularity,
+                exponent=table.popularity_exponent,
+                report=lambda text: report("compress", text),
+            )
+            model.save_part("codes", codes, made_from=("table",), config=config)
+    if not model.fresh("neighbours", config):
+        with _timed(model, "neighbours", report, "neighbour lists"):
+            lists = make_neighbours(model.split.train, preset.compression)
+            model.save_part("neighbours", lists, made_from=("split",), config=config)
+
+
+def order(model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet) -> None:
+    """Choose vote weights and the order, on validation persons."""
+    config, sources = asdict(preset.order), ("split", "codes", "neighbours")
+    if model.fresh("order", config) and model.fresh("weights", config):
+        return
+    with _timed(model, "order", report, "vote weights and the order of the stream"):
+        found = find_order(
+            model.codes,
+            model.neighbours,
+            model.table.items,
+            model.split,
+            preset.order,
+            least=min(preset.compression.fewest_residual, model.codes.n_columns),
+            vectors=model.server_vectors(),
+            device=device,
+            report=lambda text: report("order", text),
+        )
+        model.save_part(
+            "weights",
+            lambda path: _save_arrays(path, weights=found.weights),
+            made_from=sources,
+            config=config,
+        )
+        model.save_part("order", found.order, made_from=sources, config=config)
+    model.describe(order=asdict(found.config), choices=[c.as_dict() for c in found.choices])
+    for choice in found.choices:
+        report("order", str(choice))
+
+
+def write(model: Model, report: Report = _quiet) -> None:
+    """Write the catalogue and the stream, with dense ids."""
+    sources = ("codes", "neighbours", "weights", "order")
+    if model.fresh("stream", {}) and model.fresh("catalogue", {}):
+        return
+    from elasticrec.stream.catalogue import catalogue
+
+    with _timed(model, "write", report, "the stream"):
+        split = model.split
+        text = catalogue(split.item_ids, split.titles, model.id)
+        model.save_part("catalogue", lambda path: _save_bytes(path, text), made_from=sources[:2])
+        model.save_part("stream", lambda path: write_stream_of(model, path), made_from=sources)
+
+
+def write_stream_of(model: Model, path: Path, *, id_kind: str = "dense", key: Any = None) -> None:
+    """Write a model's stream with ids of some kind: `dense`, `u32`, `u64` or `text`."""
+    from elasticrec.stream.ids import stored_ids
+    from elasticrec.stream.writer import Facts, write_stream
+
+    trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
+    facts = Facts(
+        model_id=model.id,
+        least_steps=model.order.least,
+        trained=int(trained.timestamp()),
+        sequence=int(model.about.get("sequence", 0)),
+        vector_person=model.table.users is not None,
+        support=model.neighbours.min_support,
+        catalogue=model.hash_of("catalogue"),
+    )
+    ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
+    parts = (model.codes, model.neighbours, model.weights, model.order)
+    write_stream(path, *parts, facts=facts, ids=ids, key=key)
+
+
+def measure_curve(
+    model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet
+) -> None:
+    """Measure prefixes of the stream on validation persons, if possible on such who chose nothing."""
+    from elasticrec.stream.curve import CurveConfig, curve_of
+
+    config = CurveConfig(persons=preset.curve_persons, metric=preset.order.metric)
+    if model.fresh("curve", asdict(config)):
+        return
+    with _timed(model, "measure", report, "the curve of quality by size"):
+        found = curve_of(model, config, preset.order, device=device, report=report)
+        text = json.dumps(found, indent=1) + "\n"
+        model.save_part(
+            "curve",
+            lambda path: _save_bytes(path, text.encode()),
+            made_from=("stream", "split"),
+            config=asdict(config),
+        )
+
+
+@contextmanager
+def _timed(model: Model, stage: str, report: Report, text: str) -> Iterator[None]:
+    """Report the start of a stage, and keep how long it took."""
+    report(stage, text)
+    began = monotonic()
+    yield
+    seconds = round(monotonic() - began, 1)
+    model.describe(seconds={**model.about.get("seconds", {}), stage: seconds})
+    report(stage, f"done in {seconds:.0f} s")
+
+
+def _save_arrays(path: Path, **arrays: np.ndarray) -> None:
+    with written_whole(path) as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def _save_bytes(path: Path, content: bytes) -> None:
+    with written_whole(path) as file:
+        file.write(content)
