@@ -16,8 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from elasticrec.stream.index import index_of
 from elasticrec.stream.signing import public_bytes
 from scripts.kept_files import keep_files
-from tests.stream.golden import KEY, WORLDS, catalogue, stream, withdrawn
+from tests.stream.golden import KEY, catalogue, stream, withdrawn
 from tests.stream.questions import answers, cuts, vectors
+from tests.stream.worlds import WORLDS
 
 FOLDER = Path(__file__).resolve().parent.parent / "device" / "conformance"
 

@@ -9,7 +9,8 @@ from functools import cache
 from elasticrec.stream.chunk import ChunkHeader, link_to, seal
 from elasticrec.stream.format import Head, head_bytes
 from elasticrec.stream.index import index_of
-from tests.stream.golden import KEY, World, stream
+from tests.stream.golden import KEY, stream
+from tests.stream.worlds import World
 
 NAN, INFINITY = float("nan"), float("inf")
 HEAD = {

@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from elasticrec.data.ids import Ids
+from elasticrec.stream.ids import stored_ids
+from elasticrec.stream.writer import Facts
+
 
 @dataclass(frozen=True, eq=False)
 class MadeCodes:
@@ -86,3 +90,55 @@ def alike(n_items, n_columns, n_slots, every=1):
             steps.append((1, slot, 0, n_items))
             slot += 1
     return steps + [(1, left, 0, n_items) for left in range(slot, n_slots)]
+
+
+def random_order(rng, n_items, n_columns, n_slots):
+    """Steps in which ranges of items climb in any order, each by columns and slots in turn."""
+    edges = np.unique(np.concatenate([[0, n_items], rng.integers(0, n_items, 3)]))
+    left = {}
+    for first, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        kinds = rng.permutation([0] * int(rng.integers(0, n_columns + 1)) + [1] * n_slots)
+        left[first, stop] = kinds.tolist()
+    steps = []
+    have = {place: [0, 0] for place in left}
+    while any(left.values()):
+        place = list(left)[int(rng.integers(len(left)))]
+        if left[place]:
+            kind = left[place].pop()
+            steps.append((kind, have[place][kind], place[0], place[1] - place[0]))
+            have[place][kind] += 1
+    return steps
+
+
+def random_ids(rng, kind, n_items):
+    """Distinct ids of a kind, in no order; None where they are dense."""
+    numbers = [int(n) for n in rng.choice(10 * n_items, n_items, replace=False)]
+    if kind == "dense":
+        return None
+    if kind == "text":
+        numbers = [f"{'é' * (n % 4)}{n}" for n in numbers]
+    if kind == "u64":
+        numbers = [2**64 - 1 - n for n in numbers]
+    return stored_ids(Ids.of(numbers), kind)
+
+
+def random_stream(rng, *, ids="dense"):
+    """The parts of a small stream of any shape, its order, and the number of its least steps."""
+    V, N = int(rng.integers(1, 400)), int(rng.integers(1, 5))
+    described = []
+    for _ in range(int(rng.integers(0, 4))):
+        width = int(rng.integers(1, N + 1))
+        blocks = rng.integers(0, N - width + 1, int(rng.integers(1, 4)))
+        described.append((width, blocks.tolist(), int(rng.integers(1, 1000))))
+    n_slots = int(rng.integers(0 if described else 1, 4))
+    parts = random_parts(rng, V, N, described, n_slots)
+    steps = random_order(rng, V, len(parts[0].columns), n_slots) or [(1, 0, 0, V)]
+    if n_slots == 0 and steps == [(1, 0, 0, V)]:
+        steps = [(0, 0, 0, V)]
+    facts = Facts("ab" * 32, int(rng.integers(1, len(steps) + 1)))
+    return parts, MadeOrder.of(steps), facts, random_ids(rng, ids, V)
+
+
+def kept_files(folder):
+    """Name → content of the generated files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "README.md"}

@@ -7,8 +7,9 @@ import numpy as np
 from elasticrec.stream.index import index_of
 from elasticrec.stream.signing import public_bytes
 from elasticrec.stream.vector import vector_bytes
-from tests.stream.golden import KEY, WORLDS, Stream
+from tests.stream.golden import KEY, Stream
 from tests.stream.reference import Reference
+from tests.stream.worlds import WORLDS
 
 
 def vectors():

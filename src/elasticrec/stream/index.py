@@ -54,18 +54,21 @@ def index_of(data: bytes | mmap.mmap, size: int) -> StreamIndex:
     headers: list[ChunkHeader] = []
     ends: list[int] = []
     at = 276 + len(head.empty)
-    while at < head.length and at + CHUNK_HEADER <= size:
+    while at < min(head.length, size):
         number = len(ends)
+        need(
+            at + CHUNK_HEADER <= head.length,
+            f"chunk {number} starts at byte {at}, expected a chunk that ends at {head.length}",
+        )
+        if at + CHUNK_HEADER > size:
+            break
         need(
             at >= LEAST_STRIDE * (number - FREE_CHUNKS),
             f"chunk {number} starts at byte {at}: the stream has too many small chunks",
         )
         header = ChunkHeader.unpack(data[at : at + CHUNK_HEADER])
         end = at + header.chunk_bytes
-        need(
-            end <= head.length,
-            f"chunk {number} ends at byte {end}, expected at most the length {head.length}",
-        )
+        need(end <= head.length, f"chunk {number} ends at {end}, the stream at {head.length}")
         if end > size:
             break
         headers.append(header)
