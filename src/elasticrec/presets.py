@@ -8,6 +8,7 @@ from typing import Any
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
 from elasticrec.ordering.search import OrderSearchConfig
+from elasticrec.rule.config import RuleConfig
 from elasticrec.training.config import TrainConfig
 
 _PAPER = TrainConfig(
@@ -47,6 +48,8 @@ class Preset:
     """Vote weights and the order of the stream."""
     curve_persons: int = 5_000
     """Validation persons on whom the curve is measured; none of them chose the order."""
+    rule: RuleConfig = field(default_factory=RuleConfig)
+    """`elasticrec rule`: the paper's search for one budget."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for `model.json` and result lines."""
@@ -56,8 +59,10 @@ class Preset:
 PRESETS = {
     "default": Preset(),
     "demo": Preset(train=replace(TrainConfig(), epochs=6)),
-    "paper-amazon-book": Preset(train=_PAPER),
-    "paper-yelp": Preset(train=replace(_PAPER, layers=2)),
+    "paper-amazon-book": Preset(train=_PAPER, rule=RuleConfig.printed(width=64, population=20)),
+    "paper-yelp": Preset(
+        train=replace(_PAPER, layers=2), rule=RuleConfig.printed(width=128, population=50)
+    ),
 }
 
 
