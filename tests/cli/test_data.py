@@ -90,9 +90,9 @@ def test_published_lists(elasticrec, tmp_path):
 
 def test_times_and_the_order_of_rows(elasticrec, tmp_path):
     rows = [f"{u},{i},{(7 * i) % 20}" for u in range(15) for i in range(20)]
-    (tmp_path / "log.csv").write_text("who,what,at\n" + "\n".join(rows) + "\n")
+    (tmp_path / "log.csv").write_text("\n".join(rows).replace(",", "|") + "\n")
     out = tmp_path / "split.npz"
-    named = [tmp_path / "log.csv", "-o", out, "--user", "who", "--item", "what"]
+    named = [tmp_path / "log.csv", "-o", out, "--columns", "user,item,at", "--separator", "|"]
     for options, kind, last in [
         (["--time", "at"], "temporal-70-10-20", 17),
         (["--time", "at", "--split", "last"], "last-70-10-20", 17),
@@ -102,7 +102,7 @@ def test_times_and_the_order_of_rows(elasticrec, tmp_path):
         assert elasticrec("data", "prepare", *named, *options).exit_code == 0
         split = Split.load(out)
         assert split.kind == kind
-        assert last is None or split.test.history().of(0)[-1] == last
+        assert last is None or split.test.history()[0][-1] == last
 
 
 @pytest.mark.parametrize(

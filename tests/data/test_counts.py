@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from elasticrec.data.counts import count
 from elasticrec.data.interactions import Ids, Pairs
-from elasticrec.data.split import Split
+from elasticrec.data.split import Counts, Split, count
 
 
 def pairs(*cells):
@@ -19,6 +18,7 @@ def test_counts_of_the_whole_and_of_the_parts():
     assert whole.per_user == (1, 3)
     assert (train.part, train.users, train.items, train.interactions) == ("train", 2, 2, 3)
     assert validation.per_user == (1, 1)
+    assert (train.known, validation.known, test.known) == (2, 1, 0)
     assert (train.rare, validation.rare, test.rare) == (1.0, 1.0, 0.0)
 
 
@@ -38,7 +38,5 @@ def test_an_empty_part_has_no_span():
 
 
 def test_sparsity_is_the_papers():
-    from elasticrec.data.counts import Counts
-
     assert f"{Counts('all', 52_643, 91_599, 2_984_108, (0, 0)).sparsity:.2%}" == "99.94%"
     assert f"{Counts('all', 138_322, 105_843, 3_865_586, (0, 0)).sparsity:.2%}" == "99.97%"

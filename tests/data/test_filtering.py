@@ -56,7 +56,7 @@ def test_agrees_with_removing_one_at_a_time(cells, least):
     users = [int(str(kept.user_ids.of_number(u))[1:]) for u in kept.pairs.users]
     items = [int(kept.item_ids.of_number(i)) - 100 for i in kept.pairs.items]
     assert set(zip(users, items, strict=True)) == expected
-    assert kept.pairs.history().of(0).tolist() == kept.pairs.of(0)[::-1].tolist()
+    assert kept.pairs.history()[0].tolist() == kept.pairs.of(0)[::-1].tolist()
     assert kept.times.tolist() == [u * 1_000 + i for u, i in zip(users, items, strict=True)]
     assert len(kept.user_ids) == len({u for u, _ in expected})
     assert kept.titles.tolist() == [f"title {k - 100}" for k in kept.item_ids.values]

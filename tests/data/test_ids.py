@@ -78,12 +78,3 @@ def test_mixed_or_strange_ids_are_refused(values):
 )
 def test_text_becomes_integers_only_where_no_spelling_is_lost(texts, values):
     assert Ids.from_text(texts).values.tolist() == values
-
-
-def test_repeated_look_ups_build_the_index_once():
-    ids = Ids.of(["a", "b"])
-    ids.numbers(["a"])
-    assert ids._lookup is ids._lookup
-    numbers = Ids.dense(5)
-    numbers.numbers([1])
-    assert numbers._sorted is numbers._sorted

@@ -93,7 +93,7 @@ def test_of_duplicates_the_earliest_time_stays():
     assert whole.pairs.items.tolist() == [1, 0, 1, 2]
     assert whole.times.tolist() == [20, 10, 40, 25]
     assert whole.pairs.order.tolist() == [0, 0, 2, 1]
-    assert whole.pairs.history().of(1).tolist() == [0, 2, 1]
+    assert whole.pairs.history()[1].tolist() == [0, 2, 1]
 
 
 def test_rows_are_an_order_only_if_they_are_said_to_be():
@@ -101,12 +101,12 @@ def test_rows_are_an_order_only_if_they_are_said_to_be():
     assert ordered.order.tolist() == [0, 0, 2, 1]
     unordered = whole_of(CLICKS).pairs
     assert unordered.order is None
-    assert unordered.history().of(1).tolist() == [0, 1, 2]
+    assert unordered.history()[1].tolist() == [0, 1, 2]
 
 
 def test_times_outrank_rows_and_equal_times_go_by_item_number():
     whole = whole_of(CLICKS, times=np.array([7, 7, 7, 7, 3]), ordered=True)
-    assert whole.pairs.history().of(1).tolist() == [1, 0, 2]
+    assert whole.pairs.history()[1].tolist() == [1, 0, 2]
 
 
 @given(st.lists(st.permutations(range(7)), min_size=3, max_size=3), st.randoms())
@@ -123,8 +123,8 @@ def test_an_order_survives_every_change_of_numbers(lists, random):
     moved = parts.renumbered(new_of_old).rows(np.array([2, 0]))
     moved.check()
     for k, user in enumerate([2, 0]):
-        assert moved.history().of(k).tolist() == new_of_old[lists[user]].tolist()
-        assert moved.history([k]).of(0).tolist() == new_of_old[lists[user]].tolist()
+        assert moved.history()[k].tolist() == new_of_old[lists[user]].tolist()
+        assert moved.history([k])[0].tolist() == new_of_old[lists[user]].tolist()
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_recorded_order_is_used_where_it_says_something(tmp_path, rng, drift):
     split = prepare(path)
     assert split.kind == ("last-70-10-20" if drift else "random-70-10-20")
     assert (split.train_order is not None) == drift
-    assert prepare(path, PrepareConfig(split="last")).history().of(5).tolist() == (
+    assert prepare(path, PrepareConfig(split="last")).history()[5].tolist() == (
         lists[5][:9].tolist()
     )
     table = tmp_path / "rows.csv"
@@ -173,10 +173,9 @@ def test_everything_filtered_away_names_the_file(shop):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split": "published"}, "split published with no test file, expected one"),
-        ({"split": "random", "test": "x.txt"}, "split random with test file x.txt, expected none"),
-        ({"split": "odd"}, "split 'odd' is unknown, expected random, last, temp"),
-        ({"test": "x", "min_interactions": 5}, "a published split is never filtered"),
+        ({"split": "odd"}, "split 'odd' is unknown, expected temporal, last, random"),
+        ({"split": "random", "test": "x.txt"}, "expected neither split nor min-interactions"),
+        ({"test": "x", "min_interactions": 5}, "expected neither split nor min-interactions"),
         ({"min_interactions": 0}, "min-interactions is 0, expected 1 or more"),
         ({"validation": "odd"}, "validation 'odd' is unknown, expected last or random"),
         ({"validation": "last"}, "validation last with no test file, expected one"),

@@ -2,11 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from elasticrec.data.counts import count
 from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.data.readers.lists import read_lists, read_published
 from elasticrec.data.sequence import sequence_or_none
-from elasticrec.data.split import PARTS
+from elasticrec.data.split import PARTS, count
 
 pytestmark = pytest.mark.realdata
 

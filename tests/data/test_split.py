@@ -93,12 +93,12 @@ def test_the_order_of_train_is_kept_in_the_file(split, ordered, tmp_path):
 
 def test_histories_are_oldest_first_and_by_number_without_an_order(split, ordered):
     users = np.array([1, 0])
-    assert [ordered.history(users).of(k).tolist() for k in (0, 1)] == [[2], [1, 0]]
-    assert [split.history(users).of(k).tolist() for k in (0, 1)] == [[2], [0, 1]]
+    assert [ordered.history(users)[k].tolist() for k in (0, 1)] == [[2], [1, 0]]
+    assert [split.history(users)[k].tolist() for k in (0, 1)] == [[2], [0, 1]]
     assert ordered.ages(users).tolist() == [0, 0, 1]
     assert split.ages(users) is None
     seen = ordered.train.union(ordered.validation)
-    assert seen.history().of(0).tolist() == [1, 0, 2]
+    assert seen.history()[0].tolist() == [1, 0, 2]
     assert len(split.history()) == 2
 
 

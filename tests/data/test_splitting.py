@@ -105,9 +105,9 @@ def test_the_last_items_of_each_user_are_in_test(rows):
     split.check()
     assert split.kind == "last-70-10-20"
     for user, row in enumerate(rows):
-        assert split.history().of(user).tolist() == row[:10]
-        assert split.validation.history().of(user).tolist() == row[10:12]
-        assert split.test.history().of(user).tolist() == row[12:]
+        assert split.history()[user].tolist() == row[:10]
+        assert split.validation.history()[user].tolist() == row[10:12]
+        assert split.test.history()[user].tolist() == row[12:]
 
 
 def test_the_last_items_need_an_order():
@@ -176,9 +176,9 @@ def test_an_eighth_of_the_last_train_items(rng):
     split = published_split(ordered([row]), ordered([[50, 40]]), rng=rng, last=True)
     split.check()
     assert split.kind == "published-last"
-    assert split.history().of(0).tolist() == row[:21].tolist()
+    assert split.history()[0].tolist() == row[:21].tolist()
     everything = split.train.union(split.validation).union(split.test)
-    assert everything.history().of(0).tolist() == [*row, 50, 40]
+    assert everything.history()[0].tolist() == [*row, 50, 40]
 
 
 def test_a_published_pair_in_both_parts_stays_in_train(rng, caplog):
@@ -195,5 +195,5 @@ def test_items_are_numbered_by_falling_train_popularity():
     moved, order = by_popularity(split)
     assert order[:5].tolist() == [3, 0, 2, 1, 4]
     assert moved.item_ids.values.tolist() == order.tolist()
-    assert [moved.history().of(user).tolist() for user in range(3)] == [[1, 2, 0], [2, 0], [0, 1]]
+    assert [moved.history()[user].tolist() for user in range(3)] == [[1, 2, 0], [2, 0], [0, 1]]
     assert by_popularity(moved)[1].tolist() == list(range(60))

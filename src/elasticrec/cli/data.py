@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,35 +13,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
-class Format(StrEnum):
-    """Format of the source."""
-
-    auto = "auto"
-    csv = "csv"
-    tsv = "tsv"
-    parquet = "parquet"
-    lists = "lists"
-    yelp = "yelp"
-    goodbooks = "goodbooks"
-
-
-class Kind(StrEnum):
-    """Kind of the split."""
-
-    auto = "auto"
-    temporal = "temporal"
-    last = "last"
-    random = "random"
-
-
-class Validation(StrEnum):
-    """Items of a published train part that are held out."""
-
-    auto = "auto"
-    last = "last"
-    random = "random"
-
-
 @app.callback()
 def data() -> None:
     """Prepare interactions for training: read, filter, split; and count them."""
@@ -51,14 +21,22 @@ def data() -> None:
 @app.command()
 def prepare(
     source: Annotated[
-        str, typer.Argument(help="A CSV, TSV, Parquet, lists or Yelp file, or `goodbooks`.")
+        str, typer.Argument(help="A text or Parquet table, JSON lines, lists, or `goodbooks`.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The split to write.")] = Path(
         "split.npz"
     ),
     format: Annotated[  # noqa: A002
-        Format, typer.Option(help="Format of the source; auto: by the end of its name.")
-    ] = Format.auto,
+        str | None,
+        typer.Option(help="csv, tsv, parquet, json, lists or goodbooks; else by SOURCE's name."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Names of all columns of a table without a header: user,item,time."),
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="Stands between columns; else found in the first line.")
+    ] = None,
     user: Annotated[str | None, typer.Option(help="Column of the users.")] = None,
     item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
     rating: Annotated[
@@ -82,16 +60,19 @@ def prepare(
         ),
     ] = None,
     split: Annotated[
-        Kind,
+        str | None,
         typer.Option(
-            help="One cut in time, each user's last items, or random ones; auto: the first of "
-            "these that the data allow."
+            help="temporal (one cut in time), last (each user's last items) or random; else the "
+            "first of these that the data allow."
         ),
-    ] = Kind.auto,
+    ] = None,
     validation: Annotated[
-        Validation,
-        typer.Option(help="With --test: the eighth of each user's train items to hold out."),
-    ] = Validation.auto,
+        str | None,
+        typer.Option(
+            help="With --test: last or random, the eighth of each user's train items to hold out; "
+            "else last where an order is known."
+        ),
+    ] = None,
     id_lists: Annotated[
         bool, typer.Option(help="Lists: ids from user_list.txt and item_list.txt beside SOURCE.")
     ] = False,
@@ -118,11 +99,20 @@ def prepare(
     from elasticrec.stages import stage
 
     config = PrepareConfig(
-        format=None if format is Format.auto else format.value,
-        columns=Columns(user, item, rating, time, min_rating, ordered=ordered),
+        format=format,
+        columns=Columns(
+            user,
+            item,
+            rating,
+            time,
+            min_rating,
+            names=None if columns is None else tuple(columns.split(",")),
+            separator=None if separator is None else separator.replace("\\t", "\t"),
+            ordered=ordered,
+        ),
         test=test,
-        split=None if split is Kind.auto else split.value,
-        validation=None if validation is Validation.auto else validation.value,
+        split=split,
+        validation=validation,
         min_interactions=min_interactions,
         id_lists=id_lists,
         titles=titles,
@@ -159,7 +149,7 @@ def _print_counts(split: Split) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from elasticrec.data.counts import count
+    from elasticrec.data.split import count
 
     whole, *parts = count(split)
     console = Console()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-"""How an integer id is spelled: `007` or `+7` is text, or its spelling would be lost."""
+"""Spelling of an integer id: `007` or `+7` is text, or its spelling would be lost."""
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
@@ -29,11 +29,11 @@ class Ids:
 
     @property
     def are_text(self) -> bool:
-        """Whether the ids are strings."""
+        """True where the ids are strings."""
         return bool(self.values.dtype == object and len(self) and isinstance(self.values[0], str))
 
     def check(self) -> None:
-        """Nothing, or a ValueError saying which promise of `values` is broken."""
+        """Raise a ValueError where `values` breaks its promise."""
         if self.values.ndim != 1 or self.values.dtype not in (np.int64, object):
             raise ValueError(f"ids are an array of {self.values.dtype}, expected int64 or objects")
         listed = self.values.tolist()
@@ -48,18 +48,13 @@ class Ids:
     @classmethod
     def of(cls, values: Iterable[Any]) -> Ids:
         """Ids from any iterable of ints or of strings; int64 where they fit."""
-        if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
-            if np.can_cast(values.dtype, np.int64) or values.max(initial=0) <= INT64_MAX:
-                return cls(values.astype(np.int64))
-            return cls(values.astype(object))
         listed = [v.item() if isinstance(v, np.generic) else v for v in values]
         kinds = {type(v) for v in listed}
-        if kinds <= {int}:
-            if all(INT64_MIN <= v <= INT64_MAX for v in listed):
-                return cls(np.array(listed, dtype=np.int64))
-        elif kinds != {str}:
+        if kinds not in (set(), {int}, {str}):
             names = ", ".join(sorted(kind.__name__ for kind in kinds))
             raise ValueError(f"ids are of type {names}; expected all int or all str")
+        if kinds != {str} and all(INT64_MIN <= v <= INT64_MAX for v in listed):
+            return cls(np.array(listed, dtype=np.int64))
         return cls(as_objects(listed))
 
     @classmethod
@@ -81,32 +76,8 @@ class Ids:
 
     def numbers(self, wanted: Iterable[Any]) -> np.ndarray:
         """Dense numbers of ids, -1 where unknown; text that spells an integer id matches it."""
-        if self.values.dtype == object:
-            as_key = str if self.are_text else _as_int
-            listed = [self._lookup.get(as_key(value), -1) for value in wanted]
-            return np.array(listed, dtype=np.int64)
-        if isinstance(wanted, np.ndarray) and wanted.dtype.kind == "i":
-            return self._found(wanted.astype(np.int64))
-        integers = [_as_int(value) for value in wanted]
-        usable = np.array([_fits(value) for value in integers], dtype=bool)
-        out = np.full(len(integers), -1, dtype=np.int64)
-        chosen = [value for value, fits in zip(integers, usable, strict=True) if fits]
-        out[usable] = self._found(np.array(chosen, dtype=np.int64))
-        return out
-
-    def _found(self, wanted: np.ndarray) -> np.ndarray:
-        """Dense numbers of int64 ids, -1 where unknown."""
-        order, ascending = self._sorted
-        if not len(ascending):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-        return np.where(ascending[at] == wanted, order[at], -1)
-
-    @cached_property
-    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
-        """The order that sorts int64 ids, and the ids in it; made at the first look-up."""
-        order = np.argsort(self.values, kind="stable")
-        return order, self.values[order]
+        as_key = str if self.are_text else _as_int
+        return np.array([self._lookup.get(as_key(v), -1) for v in wanted], dtype=np.int64)
 
     @cached_property
     def _lookup(self) -> dict[Any, int]:
@@ -152,9 +123,4 @@ def _as_int(value: Any) -> Any:
         value = value.item()
     if isinstance(value, str):
         return int(value) if INTEGER.fullmatch(value) else None
-    return value if isinstance(value, int) else None
-
-
-def _fits(value: Any) -> bool:
-    """Whether a value is an int of at most 64 bits."""
-    return value is not None and INT64_MIN <= value <= INT64_MAX
+    return value if type(value) is int else None

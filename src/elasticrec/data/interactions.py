@@ -12,24 +12,7 @@ from elasticrec.data.ids import Ids
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Histories", "Ids", "Interactions", "Pairs"]
-
-
-@dataclass(frozen=True)
-class Histories:
-    """Item lists of some users, each oldest first."""
-
-    indptr: np.ndarray
-    """(n + 1,) int64: list k is `items[indptr[k]:indptr[k + 1]]`."""
-    items: np.ndarray
-    """(m,) int32: item numbers."""
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
-
-    def of(self, k: int) -> np.ndarray:
-        """The item numbers of list k, oldest first."""
-        return self.items[self.indptr[k] : self.indptr[k + 1]]
+__all__ = ["Ids", "Interactions", "Pairs"]
 
 
 @dataclass(frozen=True)
@@ -82,10 +65,8 @@ class Pairs:
 
     def check(self) -> None:
         """Raise a ValueError where a field breaks its promise."""
-        arrays = [(self.indptr, np.int64), (self.items, np.int32)]
-        if self.order is not None:
-            arrays.append((self.order, np.int32))
-        for array, kind in arrays:
+        order = self.items if self.order is None else self.order
+        for array, kind in ((self.indptr, np.int64), (self.items, np.int32), (order, np.int32)):
             if array.ndim != 1 or array.dtype != kind:
                 found = f"{array.dtype} with {array.ndim} axes"
                 raise ValueError(f"an array of {found}, expected {kind.__name__} with 1")
@@ -94,19 +75,14 @@ class Pairs:
         if (np.diff(self.indptr) < 0).any():
             raise ValueError("row ends fall, expected them to rise")
         if len(self.items) and not 0 <= self.items.min() <= self.items.max() < self.n_items:
-            raise ValueError(
-                f"item numbers reach from {self.items.min()} to {self.items.max()}, "
-                f"expected 0 to {self.n_items - 1}"
-            )
-        key = self.keys()
-        if (key[1:] <= key[:-1]).any():
+            found = f"{self.items.min()} to {self.items.max()}"
+            raise ValueError(f"item numbers reach from {found}, expected 0 to {self.n_items - 1}")
+        if (np.diff(self.keys()) <= 0).any():
             raise ValueError("items of a user are not ascending and distinct")
-        if self.order is not None:
-            if len(self.order) != len(self.items):
-                raise ValueError(f"{len(self.order)} places for {len(self.items)} pairs")
-            key = np.sort((self.users.astype(np.int64) << 32) + self.order)
-            if (key[1:] == key[:-1]).any():
-                raise ValueError("two items of a user have the same place in the order")
+        if len(order) != len(self.items):
+            raise ValueError(f"{len(order)} places for {len(self.items)} pairs")
+        if not np.diff(np.sort((self.users.astype(np.int64) << 32) + order)).all():
+            raise ValueError("two items of a user have the same place in the order")
 
     def keys(self) -> np.ndarray:
         """(n,) int64: one ascending number per pair, `user * n_items + item`."""
@@ -172,16 +148,13 @@ class Pairs:
         rank[by_user] = np.arange(len(self)) - np.repeat(self.indptr[:-1], self.per_user)
         return rank
 
-    def history(self, users: np.ndarray | None = None) -> Histories:
-        """The items of some users (default: all), oldest first; by number where no order is known.
-
-        Args:
-            users: user numbers; list k of the result is that of `users[k]`.
-        """
+    def history(self, users: np.ndarray | None = None) -> list[np.ndarray]:
+        """The items of each user (default: all), oldest first; by number if no order is known."""
         rows = self if users is None else self.rows(users)
-        if rows.order is None:
-            return Histories(rows.indptr, rows.items)
-        return Histories(rows.indptr, rows.items[np.lexsort((rows.order, rows.users))])
+        items = rows.items
+        if rows.order is not None:
+            items = items[np.lexsort((rows.order, rows.users))]
+        return np.split(items, rows.indptr[1:-1])
 
     def csr(self) -> csr_matrix:
         """(U, V) scipy matrix of float32 ones."""

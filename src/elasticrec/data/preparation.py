@@ -15,7 +15,7 @@ from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_frame
 from elasticrec.data.readers.lists import read_published
 from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read
-from elasticrec.data.readers.titles import with_titles
+from elasticrec.data.readers.tables import with_titles
 from elasticrec.data.sequence import SequenceConfig, sequence_or_none
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import (
@@ -30,7 +30,7 @@ from elasticrec.stages import stage
 
 log = logging.getLogger(__name__)
 
-SPLITS = ("random", "last", "temporal", "published")
+SPLITS = ("temporal", "last", "random")
 """Ways to split interactions."""
 
 
@@ -39,14 +39,14 @@ class PrepareConfig:
     """Every setting between a source and its split."""
 
     format: str | None = None
-    """`csv`, `tsv`, `parquet`, `lists`, `yelp` or `goodbooks`; None: by the source's name."""
+    """`csv`, `tsv`, `parquet`, `json`, `lists` or `goodbooks`; None: by the source's name."""
     columns: Columns = field(default_factory=Columns)
     """The columns of a table to read, and the smallest rating that counts."""
     test: Path | None = None
     """The published test part; the source is then the published train part."""
     split: str | None = None
-    """One of `SPLITS`. None: published where `test` is given; temporal where there are times (or
-    last, by `least_known`); last where a recorded order is informative; else random."""
+    """One of `SPLITS`. None: temporal where there are times (or last, by `least_known`); last where
+    a recorded order is informative; else random."""
     validation: str | None = None
     """Published: `last` or `random` items of train; None: last where an order is known."""
     min_interactions: int | None = None
@@ -71,14 +71,12 @@ class PrepareConfig:
             raise InputError(f"split {self.split!r} is unknown, expected {', '.join(SPLITS)}")
         if self.validation not in (None, "last", "random"):
             raise InputError(f"validation {self.validation!r} is unknown, expected last or random")
-        if self.split not in (None, "published") and self.test is not None:
-            raise InputError(f"split {self.split} with test file {self.test}, expected none")
-        if self.split == "published" and self.test is None:
-            raise InputError("split published with no test file, expected one")
-        if self.validation is not None and self.test is None:
+        if self.test is not None and (self.split or self.min_interactions):
+            raise InputError(
+                "a published test comes with its split, expected neither split nor min-interactions"
+            )
+        if self.test is None and self.validation:
             raise InputError(f"validation {self.validation} with no test file, expected one")
-        if self.min_interactions is not None and self.test is not None:
-            raise InputError("a published split is never filtered, expected no min-interactions")
         if self.min_interactions is not None and self.min_interactions < 1:
             raise InputError(f"min-interactions is {self.min_interactions}, expected 1 or more")
 

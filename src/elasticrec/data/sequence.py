@@ -50,11 +50,9 @@ def is_sorted(pairs: Pairs, config: SequenceConfig | None = None) -> bool:
     and in lists sorted by item number all steps rise or all fall.
     """
     config = config or SequenceConfig()
-    lists = pairs.history()
-    users = pairs.users
+    users, items = pairs.users, np.concatenate(pairs.history()).astype(np.int64)
     inside = users[1:] == users[:-1]
-    older = lists.items[:-1][inside].astype(np.int64)
-    newer = lists.items[1:][inside].astype(np.int64)
+    older, newer = items[:-1][inside], items[1:][inside]
     if not len(older):
         return True
     rises = older < newer

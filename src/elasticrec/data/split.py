@@ -1,4 +1,4 @@
-"""Split: train, validation and test pairs of one data set, in one file."""
+"""Split: train, validation and test pairs of one data set, in one file, and their counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.data.ids import Ids
-from elasticrec.data.interactions import Histories, Pairs
+from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable, fingerprint, written_whole
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PARTS = ("train", "validation", "test")
+RARE = 5
+"""An item with fewer train pairs than this is rare."""
 UNREADABLE = (
     *(ValueError, TypeError, OverflowError, OSError, EOFError),
     *(RuntimeError, zipfile.BadZipFile, zlib.error),  # a flipped bit may claim encryption
@@ -63,8 +65,8 @@ class Split:
         """(n,) int32 parallel to `train.items`: places in each user's order; None if unknown."""
         return self.train.order
 
-    def history(self, users: np.ndarray | None = None) -> Histories:
-        """The train items of some users (default: all), oldest first; else by number."""
+    def history(self, users: np.ndarray | None = None) -> list[np.ndarray]:
+        """The train items of each user (default: all), oldest first; else by number."""
         return self.train.history(users)
 
     def ages(self, users: np.ndarray | None = None) -> np.ndarray | None:
@@ -175,3 +177,49 @@ class Split:
             item_ids=self.item_ids.take(order),
             titles=None if self.titles is None else self.titles[order],
         )
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Sizes of one set of pairs."""
+
+    part: str
+    """`all`, `train`, `validation` or `test`."""
+    users: int
+    """Users with at least one pair; for `all`, every user."""
+    items: int
+    """Items with at least one pair; for `all`, every item."""
+    interactions: int
+    """Distinct pairs."""
+    per_user: tuple[int, int]
+    """Fewest and most pairs of those users."""
+    known: int = 0
+    """Users with at least one pair who have train items."""
+    rare: float = 0.0
+    """Share of the pairs whose item has fewer than `RARE` train pairs."""
+
+    @property
+    def sparsity(self) -> float:
+        """The share of user-item cells without an interaction."""
+        return 1 - self.interactions / max(self.users * self.items, 1)
+
+
+def count(split: Split) -> list[Counts]:
+    """The counts of the whole data set, then of each part."""
+    whole = split.train.union(split.validation).union(split.test)
+    counted = [Counts("all", split.n_users, split.n_items, len(whole), _span(whole))]
+    for part in PARTS:
+        pairs: Pairs = getattr(split, part)
+        users = int(np.count_nonzero(pairs.per_user))
+        items = int(np.count_nonzero(pairs.per_item))
+        known = int(np.count_nonzero(pairs.per_user[split.train.per_user > 0]))
+        rare = split.train.per_item[pairs.items] < RARE
+        share = float(rare.mean()) if len(pairs) else 0.0
+        counted.append(Counts(part, users, items, len(pairs), _span(pairs), known, share))
+    return counted
+
+
+def _span(pairs: Pairs) -> tuple[int, int]:
+    """Fewest and most pairs among users who have some."""
+    some = pairs.per_user[pairs.per_user > 0]
+    return (int(some.min()), int(some.max())) if len(some) else (0, 0)

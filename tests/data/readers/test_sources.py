@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import coo_matrix, csr_matrix
 
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.embedded import read_goodbooks
+from elasticrec.data.readers.lists import read_goodbooks
 from elasticrec.data.readers.sources import (
     FORMATS,
     format_of,
@@ -34,7 +34,8 @@ def test_importing_the_readers_imports_nothing_heavy():
     ("name", "kind"),
     [
         *(("a.csv", "csv"), ("a.CSV.gz", "csv"), ("a.tsv", "tsv"), ("x/a.parquet", "parquet")),
-        *(("train.txt.gz", "lists"), ("review.json", "yelp"), ("goodbooks", "goodbooks")),
+        *(("train.txt.gz", "lists"), ("review.json", "json"), ("goodbooks", "goodbooks")),
+        *(("ratings.dat", "csv"), ("u.data", "csv"), ("ml.inter.gz", "csv")),
     ],
 )
 def test_formats_by_name(name, kind):
@@ -58,7 +59,7 @@ def test_every_format_is_read(tmp_path):
         "csv": ("a.csv", b"user,item\n0,1\n"),
         "tsv": ("a.tsv", b"user\titem\n0\t1\n"),
         "lists": ("a.txt", b"0 1\n"),
-        "yelp": (
+        "json": (
             "a.json",
             json.dumps({"user_id": "0", "business_id": "1", "date": "2020-01-01"}).encode(),
         ),
@@ -76,10 +77,10 @@ def test_every_format_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.txt", {"user": "u"}, "lists has no columns, expected no user ('u')"),
-        ("a.txt", {"min_rating": 4}, "lists has no ratings"),
-        ("goodbooks", {"min_rating": 4}, "goodbooks has no ratings"),
-        ("a.json", {"time": "t"}, "yelp has no columns, expected no time ('t')"),
+        ("a.txt", {"user": "u"}, "user 'u' means nothing for the format lists"),
+        ("a.txt", {"min_rating": 4}, "min_rating 4 means nothing for the format lists"),
+        ("goodbooks", {"time": "t"}, "time 't' means nothing for the format goodbooks"),
+        ("a.json", {"separator": ";"}, "separator ';' means nothing for the format json"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(tmp_path, name, options, message):
@@ -126,6 +127,19 @@ def test_a_matrix():
     assert whole.user_ids.values.tolist() == ["a", "b", "c"]
     assert whole.item_ids.values.tolist() == [0, 1, 2]
     assert from_csr(matrix, min_rating=3).pairs.items.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "refused"),
+    [(-1, None, True), (np.nan, None, True), (np.nan, 2.0, True), (-1, 2.0, False)],
+)
+def test_values_that_mean_nothing_are_refused(value, least, refused):
+    matrix = coo_matrix(([5.0, value], ([0, 0], [1, 2])), shape=(1, 3))
+    if not refused:
+        assert from_csr(matrix, min_rating=least).pairs.items.tolist() == [1]
+        return
+    with pytest.raises(InputError, match=f"holds the value {value}.*, expected numbers from 0"):
+        from_csr(matrix, min_rating=least)
 
 
 def test_explicit_zeros_and_repeated_cells_of_a_matrix():

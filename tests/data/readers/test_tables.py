@@ -46,6 +46,49 @@ def test_one_world_in_many_spellings(tmp_path, name, content):
     whole.pairs.check()
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("history.dat", "User_ID\tAnime_ID\tFeedback\n5\tb\t1\n3\ta\t1\n5\ta\t1\n", {}),
+        ("ml.inter", "user_id:token\titem_id:token\tx:float\n5\tb\t1\n3\ta\t1\n5\ta\t1\n", {}),
+        ("log.csv", "event_time,visitorid,sku\n9,5,b\n9,3,a\n9,5,a\n", {}),
+        ("spaces.data", "user item\n5 b\n3 a\n5 a\n", {}),
+        ("ratings.dat", "5::b::5::978300760\n3::a::3::978302109\n5::a::1::978301968\n", {}),
+        ("ratings.dat.gz", "5::b::5::9\n\n3::a::3::8\n5::a::1::7\n", {}),
+        ("u.data", "b\t5\t1\na\t3\t2\na\t5\t2\n", {"names": ("item", "user")}),
+        ("odd.csv", "item#user\nb#5\na#3\na#5\n", {"separator": "#"}),
+        ("odd.csv", "b<>5\na<>3\na<>5\n", {"names": ("item", "user"), "separator": "<>"}),
+    ],
+)
+def test_tables_as_people_have_them(tmp_path, name, content, options):
+    whole = read_table(written(tmp_path, content, name), Columns(**options))
+    assert cells(whole) == [(3, "a"), (5, "a"), (5, "b")]
+
+
+def test_movielens_has_ratings_and_times(tmp_path):
+    path = written(tmp_path, "1::10::5::30\n1::11::2::20\n2::10::4::10\n", "ratings.dat")
+    whole = read_table(path, Columns(min_rating=4))
+    assert cells(whole) == [(1, 10), (2, 10)]
+    assert whole.times.tolist() == [30, 10]
+
+
+def test_the_order_of_rows_is_kept_where_asked_for(tmp_path):
+    path = written(tmp_path, "user,item\n1,30\n2,5\n1,10\n1,20\n1,30\n")
+    assert read_table(path).pairs.order is None
+    ordered = read_table(path, Columns(ordered=True))
+    assert ordered.item_ids.values[ordered.pairs.history()[0]].tolist() == [30, 10, 20]
+
+
+@pytest.mark.parametrize("spelled", ["nan", "NULL", "None", "N/A"])
+def test_an_id_that_looks_missing_is_read_with_a_warning(tmp_path, caplog, spelled):
+    path = written(tmp_path, f"user,item\n1,x\n{spelled},y\n{spelled},x\n")
+    assert read_table(path).user_ids.values.tolist() == sorted(["1", spelled])
+    expected = f"{path} line 3: the user is {spelled!r}, read as an id (2 such rows)"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        expected
+    ]
+
+
 def test_parquet(tmp_path):
     path = tmp_path / "ratings.parquet"
     pl.DataFrame({"user": ["x", "y"], "n": [1, 2], "item": [2**40, 7]}).write_parquet(path)
@@ -180,6 +223,19 @@ def test_a_repeated_pair_keeps_its_earliest_time(tmp_path):
         ("user,item,time\n1,2,01/02/2020\n", {}, "line 2: time '01/02/2020' is not"),
         ("user,item,time\n1,2,2020-01-01\n1,3,2020-99-01\n", {}, "line 3: time"),
         ("user,item,time\n1,2,\n", {}, "line 2: time None is not usable"),
+        ("user,item,time\n1,2,3\n1,3,-1\n", {}, "line 3: time '-1' is not usable"),
+        ("user,item,time\n1,2,nan\n", {}, "line 2: time 'nan' is not usable"),
+        (
+            "1,2\n3,4\n",
+            {},
+            "(or name yours); a table without a header needs",
+        ),
+        (
+            "1,2\n",
+            {"names": ("user", "x", "item")},
+            "has 2 columns separated by ',', expected",
+        ),
+        ("1::2\n3::x::4\n", {}, "line 2: has 3 fields, expected 2"),
         (b"user,item\n1,2\n\xff\xfe,3\n", {}, "line 3: is not UTF-8 text"),
         (b"\x00\x01\x02binary", {}, "is a binary file, expected a text table"),
         ("user,item\n1,2\n".encode("utf-16"), {}, "is a binary file"),

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from elasticrec.data.interactions import Ids, Interactions, Pairs
-from elasticrec.data.readers.titles import with_titles
+from elasticrec.data.readers.tables import with_titles
 from elasticrec.errors import InputError
 
 
@@ -28,6 +28,15 @@ def test_titles_by_id(whole, tmp_path, content):
     titled = with_titles(whole, tmp_path / "titles.csv")
     assert titled.titles.tolist() == ["Seven, or so", "Twelve", ""]
     assert titled.pairs is whole.pairs
+
+
+def test_titles_of_movielens(whole, tmp_path):
+    (tmp_path / "movies.dat").write_text('12::Heat (1995)::Action|Crime\n7::"Q", 1::x\n')
+    assert with_titles(whole, tmp_path / "movies.dat").titles.tolist() == [
+        '"Q", 1',
+        "Heat (1995)",
+        "",
+    ]
 
 
 def test_named_columns_and_parquet(whole, tmp_path):

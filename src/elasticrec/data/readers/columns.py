@@ -11,14 +11,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USUAL_NAMES = {
-    "user": ("user", "userid", "users", "customer", "customerid", "reviewerid", "visitorid", "uid"),
-    "item": (
-        *("item", "itemid", "items", "movie", "movieid", "book", "bookid", "product", "productid"),
-        *("business", "businessid", "track", "trackid", "song", "songid", "artist", "artistid"),
-        *("asin", "parentasin", "isbn", "iid"),
+    "user": (
+        *("user", "userid", "users", "username", "uid", "customer", "customerid", "visitor"),
+        *("visitorid", "reviewer", "reviewerid", "member", "memberid", "session", "sessionid"),
     ),
-    "rating": ("rating", "ratings", "stars", "score", "overall"),
-    "time": ("timestamp", "time", "date", "datetime", "unixreviewtime"),
+    "item": (
+        *("item", "itemid", "items", "iid", "movie", "movieid", "film", "filmid", "book", "bookid"),
+        *("product", "productid", "sku", "article", "articleid", "asin", "parentasin", "isbn"),
+        *("business", "businessid", "venue", "venueid", "place", "placeid", "track", "trackid"),
+        *("song", "songid", "artist", "artistid", "anime", "animeid", "animeids", "game", "gameid"),
+        *("app", "appid", "video", "videoid", "news", "newsid", "recipe", "recipeid"),
+    ),
+    "rating": ("rating", "ratings", "stars", "score", "overall", "feedback", "userrating"),
+    "time": (
+        *("timestamp", "time", "eventtime", "datetime", "date", "unixreviewtime", "ts"),
+        *("createdat", "purchasedate", "orderdate", "clicktime", "ratedat", "reviewdate"),
+    ),
     "title": ("title", "name", "originaltitle"),
 }
 """Usual names of a column, in small letters without `_`, `-` and spaces; the first wins."""
@@ -38,6 +46,10 @@ class Columns:
     """Column of the times; `timestamp`, `time`, `date`, … where not named."""
     min_rating: float | None = None
     """Rows with a smaller rating are left out; None keeps all rows."""
+    names: tuple[str, ...] | None = None
+    """Names of the columns of a text table without a header, from left to right."""
+    separator: str | None = None
+    """Stands between two columns of a text table; None: found in its first line."""
     find_time: bool = True
     """Look for times by their usual names where `time` is None; a table may have none."""
     ordered: bool = False
@@ -85,7 +97,10 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
             f"{where}: column {found[matches[0]]!r} is there {len(matches)} times, expected once"
         )
     shown = ", ".join(repr(name[:40]) for name in list(found)[:12]) or "none"
-    raise InputError(f"{where}: found columns {shown}; expected {expected}")
+    hint = ""
+    if found and not any(name.strip()[:1].isalpha() for name in found):
+        hint = "; a table without a header needs names for all its columns"
+    raise InputError(f"{where}: found columns {shown}; expected {expected}{hint}")
 
 
 def _usual(meaning: str, found: Sequence[str]) -> list[int]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+NO_IDS = ("nan", "null", "none", "na", "n/a")
+"""Texts that are likely a missing id; read as an id, with a warning."""
 Where = Callable[[int], str]
 """Gives the place of a row (from 0) in words, as an error names it: `ratings.csv line 7`."""
 
@@ -116,6 +118,14 @@ def _checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
     if missing.any():
         row = int(missing.arg_true()[0])
         raise InputError(f"{where(row)}: the {meaning} is missing, expected an id in every row")
+    if column.dtype == pl.String:
+        odd = column.str.to_lowercase().is_in(list(NO_IDS))
+        if odd.any():
+            row = int(odd.arg_true()[0])
+            log.warning(
+                "%s: the %s is %r, read as an id (%d such rows)",
+                where(row), meaning, column[row], odd.sum(),
+            )  # fmt: skip
     if column.dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
         if not (whole.cast(column.dtype) == column).fill_null(False).all():
@@ -160,14 +170,17 @@ def _times(column: pl.Series, where: Where) -> np.ndarray:
         times = column
     if times.dtype in (pl.Date, pl.Datetime):
         times = times.cast(pl.Datetime("us")).dt.epoch("us")
-    elif times.dtype.is_float():
-        times = (times.fill_nan(None) * 1e6).floor().cast(pl.Int64, strict=False)
+    else:
+        if times.dtype.is_float():
+            times = (times.fill_nan(None) * 1e6).floor().cast(pl.Int64, strict=False)
+        if times.dtype.is_integer():
+            times = times.set((times < 0).fill_null(False), None)
     bad = times.is_null()
     if bad.any() or not times.dtype.is_integer():
         row = int(bad.arg_true()[0]) if bad.any() else 0
         raise InputError(
-            f"{where(row)}: time {column[row]!r} is not usable, expected a number or a date such "
-            "as 2021-08-14 09:30:00"
+            f"{where(row)}: time {column[row]!r} is not usable, expected a number from 0 or a date "
+            "such as 2021-08-14 09:30:00 (a random split needs no times)"
         )
     return times.cast(pl.Int64).to_numpy()
 

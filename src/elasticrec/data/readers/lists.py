@@ -1,17 +1,19 @@
-"""Readers of the LightGCN text files: one line per user, `user item item …`, numbers from 0."""
+"""Readers of the LightGCN text files (a line per user: `user item item …`) and of goodbooks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from elasticrec.data.ids import Ids
+from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions
 from elasticrec.errors import InputError
 from elasticrec.files import plain_name, read_bytes
 
+GOODBOOKS = Path(__file__).parent.parent / "goodbooks"
+"""The sample that comes with the package (CC BY-SA 4.0)."""
 MAX_DIGITS = 18
 """Numbers longer than this do not fit 64 bits."""
 SPARE_NUMBERS = 1_000_000
@@ -26,8 +28,6 @@ class Numbers:
     """(n,) int64 in file order."""
     lines: np.ndarray
     """(n,) int64: line of each number, from 0."""
-    n_lines: int
-    """Lines in the file; the empty rest after a last newline is none."""
 
 
 def parse_numbers(content: bytes, path: Path | str) -> Numbers:
@@ -49,9 +49,7 @@ def parse_numbers(content: bytes, path: Path | str) -> Numbers:
         longer = lengths > place
         digits = text[np.minimum(starts + place, len(text) - 1)] - np.uint8(ord("0"))
         values = np.where(longer, values * 10 + digits, values)
-    breaks = np.flatnonzero(newline)
-    n_lines = len(breaks) + (not content.endswith(b"\n"))
-    return Numbers(values, np.searchsorted(breaks, starts), n_lines)
+    return Numbers(values, np.searchsorted(np.flatnonzero(newline), starts))
 
 
 def _not_a_number(content: bytes, at: int, path: Path | str) -> InputError:
@@ -68,16 +66,14 @@ def _not_a_number(content: bytes, at: int, path: Path | str) -> InputError:
 
 @dataclass(frozen=True)
 class UserItems:
-    """Users and items of one file, side by side, in the order of the file."""
+    """Users and items of one file as parallel arrays, in the order of the file."""
 
     users: np.ndarray
     """(n,) int64."""
     items: np.ndarray
     """(n,) int64."""
     n_users: int
-    """One more than the largest user number, on a line with items or without."""
-    n_items: int
-    """One more than the largest item number."""
+    """One more than the largest user number; a user may have no items."""
 
 
 def read_lists(
@@ -117,7 +113,7 @@ def _columns(path: Path | str) -> UserItems:
     if not len(items):
         raise InputError(f"{path}: has no items, expected lines of `user item item …`")
     owner = np.cumsum(first)[~first] - 1
-    return UserItems(users[owner], items, int(users.max()) + 1, int(items.max()) + 1)
+    return UserItems(users[owner], items, int(users.max()) + 1)
 
 
 def _interactions(
@@ -125,7 +121,7 @@ def _interactions(
 ) -> list[Interactions]:
     """One Interactions per file, all over the same users and items."""
     user_ids = Ids.dense(max(file.n_users for file in files))
-    item_ids = Ids.dense(max(file.n_items for file in files))
+    item_ids = Ids.dense(max(int(file.items.max()) + 1 for file in files))
     if id_lists:
         user_ids = read_id_list(_beside(path, "user_list.txt"), at_least=len(user_ids))
         item_ids = read_id_list(_beside(path, "item_list.txt"), at_least=len(item_ids))
@@ -166,3 +162,18 @@ def read_id_list(path: Path | str, *, at_least: int = 0) -> Ids:
             f"number from 0 to {max(at_least, n) - 1}"
         )
     return Ids.from_text([originals[k] for k in range(n)])
+
+
+def read_goodbooks() -> Interactions:
+    """The books that 30,723 people want to read, of 8,828, with goodbooks ids and titles.
+
+    Users are numbered from 0: their original ids are not part of the sample.
+    """
+    path = GOODBOOKS / "interactions.txt.gz"
+    numbers = parse_numbers(read_bytes(path), path)  # line k holds the books of user k
+    rows = read_bytes(GOODBOOKS / "items.tsv.gz").decode("utf-8").splitlines()[1:]
+    book_ids, titles, *_ = zip(*(row.split("\t") for row in rows), strict=True)
+    users = Ids.dense(int(numbers.lines.max()) + 1)
+    books = Ids.of(map(int, book_ids))
+    whole = Interactions.of_columns(numbers.lines, numbers.values, users, books, name="goodbooks")
+    return replace(whole, titles=as_objects(list(titles)))

@@ -12,21 +12,23 @@ import numpy as np
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.embedded import read_goodbooks
-from elasticrec.data.readers.lists import read_lists
-from elasticrec.data.readers.reviews import read_yelp_reviews
+from elasticrec.data.readers.jsonlines import read_json_lines
+from elasticrec.data.readers.lists import read_goodbooks, read_lists
 from elasticrec.data.readers.tables import read_table
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable
 
 SUFFIXES = {
-    **{"csv": "csv", "tsv": "tsv", "tab": "tsv", "parquet": "parquet", "pq": "parquet"},
-    **{"txt": "lists", "json": "yelp", "jsonl": "yelp", "ndjson": "yelp"},
+    **{"csv": "csv", "dat": "csv", "data": "csv", "inter": "csv", "tsv": "tsv", "tab": "tsv"},
+    **{"parquet": "parquet", "pq": "parquet", "txt": "lists"},
+    **{"json": "json", "jsonl": "json", "ndjson": "json"},
 }
 """The format that the end of a file's name means."""
-TABLES = ("csv", "tsv", "parquet")
+TEXT_TABLES = ("csv", "tsv")
+"""Formats of text tables; the separator follows from the first line, not from the format."""
+TABLES = (*TEXT_TABLES, "parquet", "json")
 """Formats with columns to name."""
-FORMATS = (*TABLES, "lists", "yelp", "goodbooks")
+FORMATS = (*TABLES, "lists", "goodbooks")
 """Known formats."""
 
 
@@ -62,13 +64,13 @@ def read(
     """
     kind, columns = format or format_of(path), columns or Columns()
     _check_options(path, kind, columns, id_lists)
-    if kind in TABLES:
-        return read_table(path, columns, parquet=kind == "parquet", name=name)
-    if kind == "yelp":
-        return read_yelp_reviews(path, min_rating=columns.min_rating, name=name)
+    if kind == "json":
+        return read_json_lines(path, columns, name=name)
     if kind == "goodbooks":
         return replace(read_goodbooks(), name=name or "goodbooks")
-    return read_lists(path, id_lists=id_lists, name=name)
+    if kind == "lists":
+        return read_lists(path, id_lists=id_lists, name=name)
+    return read_table(path, columns, parquet=kind == "parquet", name=name)
 
 
 def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool) -> None:
@@ -77,14 +79,12 @@ def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool
         raise InputError(f"format {kind!r} is unknown, expected one of {', '.join(FORMATS)}")
     if id_lists and kind != "lists":
         raise InputError(f"{path}: {kind} has no id lists beside it, expected lists for that")
-    if kind in TABLES:
-        return
-    for meaning in ("user", "item", "rating", "time"):
-        if (column := getattr(columns, meaning)) is not None:
-            raise InputError(f"{path}: {kind} has no columns, expected no {meaning} ({column!r})")
-    if columns.min_rating is not None and kind != "yelp":
-        found = columns.min_rating
-        raise InputError(f"{path}: {kind} has no ratings, expected no smallest one ({found})")
+    refused = {"names", "separator"} if kind not in TEXT_TABLES else set()
+    if kind not in TABLES:
+        refused |= {"user", "item", "rating", "time", "min_rating"}
+    for option in sorted(refused):
+        if (given := getattr(columns, option)) is not None:
+            raise InputError(f"{path}: {option} {given!r} means nothing for the format {kind}")
 
 
 def from_csr(
@@ -107,9 +107,10 @@ def from_csr(
         raise InputError(f"{name}: is of type {kind}, expected a scipy sparse matrix")
     cells = matrix.tocoo()
     n_users, n_items = cells.shape
-    kept = cells.data != 0
-    if min_rating is not None:
-        kept &= cells.data >= min_rating
+    values = cells.data
+    if (bad := np.isnan(values) | ((values < 0) & (min_rating is None))).any():
+        raise InputError(f"{name}: holds the value {values[bad][0]}, expected numbers from 0")
+    kept = values != 0 if min_rating is None else (values != 0) & (values >= min_rating)
     users = Ids.dense(n_users) if user_ids is None else Ids.of(user_ids)
     items = Ids.dense(n_items) if item_ids is None else Ids.of(item_ids)
     for ids, n, axis in ((users, n_users, "rows"), (items, n_items, "columns")):

@@ -1,15 +1,19 @@
-"""Reader of CSV, TSV and Parquet tables with a header: one row per interaction."""
+"""Reader of text and Parquet tables: one row per interaction, or per item with its title."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from elasticrec.data.interactions import Interactions
-from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.columns import Columns, position
 from elasticrec.data.readers.frames import Where, from_series
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable, opened, plain_name, read_bytes
@@ -17,13 +21,17 @@ from elasticrec.files import check_readable, opened, plain_name, read_bytes
 if TYPE_CHECKING:
     import polars as pl
 
-SEPARATORS = ",;\t|"
-"""What may part the columns of a text table; the most frequent one of the header is taken."""
+SEPARATORS = ("::", "\t", ",", ";", "|")
+"""Separators of a text table; the most frequent one of the first line, or a space, is taken."""
+UNIT = "\x1f"
+"""Stands for a separator of several characters, in a table without quotes."""
+MOVIELENS = ("user", "item", "rating", "time")
+"""Columns of a table with `::` between them, unless they are named: its files have no header."""
 LONGEST_HEADER = 1_000_000
 """Bytes; a first line longer than this is no header."""
 
 Choice = Callable[[list[str]], dict[str, int]]
-"""Given the names of all columns, says which to read: what each means, and where it is."""
+"""Given the names of all columns, the places of those to read, by what each means."""
 
 
 def read_table(
@@ -33,26 +41,74 @@ def read_table(
     parquet: bool | None = None,
     name: str | None = None,
 ) -> Interactions:
-    """The interactions of a CSV, TSV (plain or `.gz`) or Parquet file.
+    """The interactions of a text table (plain or `.gz`) or a Parquet file.
 
     Args:
         parquet: True for a Parquet file; by the end of its name where not given.
     """
     path, wanted = check_readable(path), columns or Columns()
     series, where = read_columns(
-        path, lambda found: wanted.choose(found, str(path)), parquet=parquet
+        path, lambda found: wanted.choose(found, str(path)), wanted, parquet=parquet
     )
     name = name or plain_name(path)
     return from_series(series, wanted, where=where, name=name, source=str(path))
 
 
+def with_titles(
+    interactions: Interactions,
+    path: Path | str,
+    *,
+    item: str | None = None,
+    title: str | None = None,
+) -> Interactions:
+    """The same interactions, with titles from a text table or Parquet file; "" where it has none.
+
+    Args:
+        item: column of the item ids; `id` or one of the usual names where not given.
+        title: column of the titles; one of the usual names where not given.
+    """
+    import polars as pl
+
+    path = check_readable(path)
+
+    def choice(found: list[str]) -> dict[str, int]:
+        ids = "id" if item is None and "id" in found else item
+        return {
+            "item": position("item", ids, found, str(path)),
+            "title": position("title", title, found, str(path)),
+        }
+
+    columns, _ = read_columns(path, choice, headerless=("item", "title"))
+    numbers = interactions.item_ids.numbers(columns["item"].cast(pl.String).str.strip_chars())
+    known = numbers >= 0
+    if not known.any():
+        example = interactions.item_ids.of_number(0)
+        raise InputError(
+            f"{path}: has a title for none of the items, expected ids like {example!r}"
+        )
+    titles = np.full(len(interactions.item_ids), "", dtype=object)
+    texts = columns["title"].cast(pl.String).fill_null("").to_list()
+    titles[numbers[known]] = np.array(texts, dtype=object)[known]
+    return replace(interactions, titles=titles)
+
+
 def read_columns(
-    path: Path, choice: Choice, *, parquet: bool | None = None
+    path: Path,
+    choice: Choice,
+    columns: Columns | None = None,
+    *,
+    parquet: bool | None = None,
+    headerless: tuple[str, ...] = MOVIELENS,
 ) -> tuple[dict[str, pl.Series], Where]:
-    """The chosen columns of a table, and what tells the place of a row in the file."""
+    """The chosen columns of a table, and a function from a row to its place in words.
+
+    Args:
+        columns: says the separator, and the names of all columns of a file without a header.
+        headerless: columns of a file with `::` between them.
+    """
     if path.suffix in (".parquet", ".pq") if parquet is None else parquet:
         return _parquet_columns(path, choice), lambda row: f"{path} row {row + 1}"
-    return _text_columns(path, choice)
+    return _text_columns(path, choice, _layout(path, columns or Columns(), headerless))
 
 
 def _parquet_columns(path: Path, choice: Choice) -> dict[str, pl.Series]:
@@ -70,30 +126,41 @@ def _parquet_columns(path: Path, choice: Choice) -> dict[str, pl.Series]:
     return {meaning: frame[names[at]] for meaning, at in chosen.items()}
 
 
-def _text_columns(path: Path, choice: Choice) -> tuple[dict[str, pl.Series], Where]:
-    """The chosen columns of a CSV or TSV file, as text."""
-    import polars as pl
+@dataclass(frozen=True)
+class Layout:
+    """Form of a text table."""
 
-    header, separator = _header(path)
-    chosen = choice(header)
-    positions = sorted(chosen.values())
-    source = io.BytesIO(read_bytes(path)) if path.suffix == ".gz" else path
-    try:
-        frame = pl.read_csv(
-            source, columns=positions, separator=separator, infer_schema=False, glob=False
-        )
-    except pl.exceptions.PolarsError as error:
-        raise _unreadable(path, separator, len(header), error) from None
-    columns = {m: frame.to_series(positions.index(at)) for m, at in chosen.items()}
-    blank = pl.select(pl.all_horizontal(*(column.is_null() for column in columns.values())))
-    if blank.to_series().any():
-        _check_only_blank(path, separator, list(chosen.values()))
-        columns = {m: column.filter(~blank.to_series()) for m, column in columns.items()}
-    return columns, lambda row: f"{path} line {_line_of(path, separator, row)}"
+    names: list[str]
+    """Names of all columns, from left to right."""
+    separator: str
+    """Stands between two fields; fields may be quoted only if it is a single character."""
+    header: bool
+    """True where the first line holds the names."""
+
+    def rows(self, path: Path) -> Iterator[tuple[int, list[str]]]:
+        """Line number and fields of each row that is not blank; slow, for errors."""
+        csv.field_size_limit(2**31 - 1)
+        with opened(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
+            if len(self.separator) > 1:
+                lines = (line.replace(self.separator, UNIT) for line in text)
+                rows = csv.reader(lines, delimiter=UNIT, quoting=csv.QUOTE_NONE)
+            else:
+                rows = csv.reader(text, delimiter=self.separator)
+            filled = (row for row in rows if len(row) > 1 or "".join(row).strip())
+            if self.header:
+                next(filled, None)
+            for row in filled:
+                yield rows.line_num, row
+
+    def line_of(self, path: Path, wanted: int) -> int:
+        """The line (from 1) on which row `wanted` (from 0) ends."""
+        found = (line for row, (line, _) in enumerate(self.rows(path)) if row == wanted)
+        return next(found, wanted + 2)
 
 
-def _header(path: Path) -> tuple[list[str], str]:
-    """The column names of a text table, and what separates them."""
+def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout:
+    """The form of a text table, by its first line and by what is known of its columns."""
     with opened(path) as file:
         line = b""
         while not line.strip():
@@ -106,44 +173,65 @@ def _header(path: Path) -> tuple[list[str], str]:
     if len(line) == LONGEST_HEADER:
         raise InputError(f"{path}: has no line breaks, expected a text table with a header")
     text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
-    separator = max(SEPARATORS, key=text.count)
-    names = next(csv.reader([text], delimiter=separator))
-    return [name.strip() for name in names], separator
+    best = max(SEPARATORS, key=text.count)
+    separator = columns.separator or (best if best in text else " ")
+    single = len(separator) == 1
+    fields = next(csv.reader([text], delimiter=separator)) if single else text.split(separator)
+    names = columns.names
+    if names is None and separator == "::" and fields[0].strip().isdigit():
+        names = headerless[: len(fields)]
+    if names is not None and len(names) > len(fields):
+        found = f"{len(fields)} columns separated by {separator!r}"
+        raise InputError(f"{path}: has {found}, expected {', '.join(names)}")
+    if names is not None:
+        unnamed = [f"column {at + 1}" for at in range(len(names), len(fields))]
+        return Layout([*names, *unnamed], separator, header=False)
+    typed = re.compile(r":(token|float)(_seq)?$")  # as RecBole writes the types of columns
+    return Layout([typed.sub("", name.strip()) for name in fields], separator, header=True)
 
 
-def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of each row below the header that is not blank; slow, for errors."""
-    csv.field_size_limit(2**31 - 1)
-    with opened(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
-        rows = csv.reader(text, delimiter=separator)
-        filled = (row for row in rows if len(row) > 1 or "".join(row).strip())
-        next(filled, None)
-        for row in filled:
-            yield rows.line_num, row
+def _text_columns(path: Path, choice: Choice, layout: Layout) -> tuple[dict[str, pl.Series], Where]:
+    """The chosen columns of a text table, as text."""
+    import polars as pl
+
+    chosen = choice(layout.names)
+    positions = sorted(chosen.values())
+    separator = layout.separator
+    source: Path | io.BytesIO = path
+    if path.suffix == ".gz" or len(separator) > 1:
+        content = read_bytes(path)
+        if len(separator) > 1:
+            content = content.replace(separator.encode(), UNIT.encode())
+        source = io.BytesIO(content)
+    try:
+        frame = pl.read_csv(
+            source,
+            columns=positions,
+            separator=separator if len(separator) == 1 else UNIT,
+            quote_char='"' if len(separator) == 1 else None,
+            has_header=layout.header,
+            infer_schema=False,
+            glob=False,
+        )
+    except pl.exceptions.PolarsError as error:
+        raise _unreadable(path, layout, error) from None
+    columns = {m: frame.to_series(positions.index(at)) for m, at in chosen.items()}
+    blank = pl.select(pl.all_horizontal(*(column.is_null() for column in columns.values())))
+    if blank.to_series().any():
+        for line, fields in layout.rows(path):  # only blank lines may have no value at all
+            if not any(fields[at].strip() for at in positions if at < len(fields)):
+                raise InputError(f"{path} line {line}: user and item are missing, expected both")
+        columns = {m: column.filter(~blank.to_series()) for m, column in columns.items()}
+    return columns, lambda row: f"{path} line {layout.line_of(path, row)}"
 
 
-def _line_of(path: Path, separator: str, wanted: int) -> int:
-    """The line (from 1) on which row `wanted` (from 0) ends."""
-    for row, (line, _) in enumerate(_rows(path, separator)):
-        if row == wanted:
-            return line
-    return wanted + 2
-
-
-def _check_only_blank(path: Path, separator: str, positions: list[int]) -> None:
-    """Nothing if rows without any value are blank lines; otherwise an error naming one."""
-    for line, fields in _rows(path, separator):
-        if not any(fields[at].strip() for at in positions if at < len(fields)):
-            raise InputError(f"{path} line {line}: user and item are missing, expected both")
-
-
-def _unreadable(path: Path, separator: str, width: int, error: Exception) -> InputError:
+def _unreadable(path: Path, layout: Layout, error: Exception) -> InputError:
     """The error that says which line a table reader stumbled over."""
-    for line, fields in _rows(path, separator):
+    width = len(layout.names)
+    for line, fields in layout.rows(path):
         if len(fields) > width:
             return InputError(f"{path} line {line}: has {len(fields)} fields, expected {width}")
-        if any("�" in field for field in fields):
+        if any("\ufffd" in field for field in fields):
             return InputError(f"{path} line {line}: is not UTF-8 text, expected UTF-8")
     return InputError(f"{path}: is not a sound table ({_first_line(error)})")
 

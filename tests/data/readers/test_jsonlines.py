@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from elasticrec.data.readers import reviews
-from elasticrec.data.readers.reviews import read_yelp_reviews
+from elasticrec.data.readers import jsonlines
+from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.jsonlines import read_json_lines
 from elasticrec.errors import InputError
 
 
@@ -32,8 +33,8 @@ GOOD = [
 @pytest.mark.parametrize("name", ["review.json", "review.json.gz"])
 @pytest.mark.parametrize("chunk", [50, 300, 10**7])
 def test_reviews_in_chunks_of_any_size(tmp_path, monkeypatch, name, chunk):
-    monkeypatch.setattr(reviews, "CHUNK_BYTES", chunk)
-    whole = read_yelp_reviews(written(tmp_path, GOOD, name))
+    monkeypatch.setattr(jsonlines, "CHUNK_BYTES", chunk)
+    whole = read_json_lines(written(tmp_path, GOOD, name))
     assert whole.user_ids.values.tolist() == ["mh_-eMZ6K5RLWhZyISBhwA", "u2"]
     assert whole.item_ids.values.tolist() == ["XQfwVwDr-v0ZS3_CbbE5Xw", "b2"]
     assert whole.pairs.items.tolist() == [0, 1, 1]
@@ -42,7 +43,7 @@ def test_reviews_in_chunks_of_any_size(tmp_path, monkeypatch, name, chunk):
 
 
 def test_only_reviews_with_enough_stars(tmp_path):
-    whole = read_yelp_reviews(written(tmp_path, GOOD), min_rating=5)
+    whole = read_json_lines(written(tmp_path, GOOD), Columns(min_rating=5))
     assert whole.pairs.per_user.tolist() == [1, 1]
     assert len(whole.item_ids) == 1
 
@@ -50,29 +51,44 @@ def test_only_reviews_with_enough_stars(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"user_id": "u"', "line 3: is not a JSON object, expected one review per line"),
+        ('{"user_id": "u"', "line 3: is not a JSON object, expected one per line"),
         ("[1, 2]", "line 3: is not a JSON object"),
         ("user,item", "line 3: is not a JSON object"),
         (json.dumps({"user_id": "u", "stars": 3}), "line 3: the item is missing"),
         (review(None, "b"), "line 3: the user is missing"),
         (review("u", "b", stars=None), "line 3: rating None is not a number"),
-        (review("u", "b", stars="many"), "line 3: stars is 'many', expected one in each review"),
+        (review("u", "b", stars="many"), "line 3: rating 'many' is not a number"),
         (review("u", "b", date="yesterday"), "line 3: time 'yesterday' is not usable"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, monkeypatch, line, message):
-    monkeypatch.setattr(reviews, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(jsonlines, "CHUNK_BYTES", 200)
     path = written(tmp_path, [GOOD[0], "", line, GOOD[1]])
     with pytest.raises(InputError, match=re.escape(f"{path} {message}")) as caught:
-        read_yelp_reviews(path, min_rating=1)
+        read_json_lines(path, Columns(min_rating=1))
     assert "\n" not in str(caught.value)
+
+
+def test_amazon_reviews(tmp_path):
+    lines = ['{"reviewerID": "A", "asin": "007", "overall": 5.0, "unixReviewTime": 9}',
+             '{"asin": 12, "reviewerID": "B", "unixReviewTime": 4}']  # fmt: skip
+    whole = read_json_lines(written(tmp_path, lines))
+    assert whole.item_ids.values.tolist() == ["007", "12"]
+    assert whole.times.tolist() == [9, 4]
+
+
+def test_named_fields(tmp_path):
+    path = written(tmp_path, ['{"who": 1, "what": 2}', '{"who": 3, "what": 2}'])
+    with pytest.raises(InputError, match="found columns 'who', 'what'; expected a user column"):
+        read_json_lines(path)
+    assert read_json_lines(path, Columns("who", "what")).user_ids.values.tolist() == [1, 3]
 
 
 def test_empty_and_cut_files(tmp_path):
     path = written(tmp_path, [""])
     with pytest.raises(InputError, match="has no rows"):
-        read_yelp_reviews(path)
+        read_json_lines(path)
     path = written(tmp_path, GOOD, "review.json.gz")
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(InputError, match="cut off"):
-        read_yelp_reviews(path)
+        read_json_lines(path)
