@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
@@ -26,14 +24,12 @@ from elasticrec.rule.measuring import Measure
 from elasticrec.space.budget import Budget
 
 if TYPE_CHECKING:
+    from elasticrec.data.ids import Ids
     from elasticrec.evaluation.measure import Person
     from elasticrec.model import Model
     from elasticrec.rule.estimator.fit import Agreement
-    from elasticrec.stream.ids import StoredIds
 
 log = logging.getLogger(__name__)
-Progress = Callable[[int, int], None]
-"""Called with how many samples are measured, and how many there are in all."""
 _HELD_OUT = 10**6
 """The seed of held-out draws is that of the samples plus this."""
 
@@ -86,22 +82,22 @@ class Rule:
         *,
         person: Person | None = None,
         device: str = "auto",
-        ids: StoredIds | None = None,
+        id_kind: str = "dense",
     ) -> None:
         """RULE on a model.
 
         Args:
             person: who is measured; by default by vector where the model has users' vectors.
-            ids: what a stream will store; levels count its bytes.
+            id_kind: ids of the stream, `dense`, `u32`, `u64` or `text`; levels count their bytes.
         """
-        self.model, self.config, self.ids = model, config, ids
+        self.model, self.config, self.id_kind = model, config, id_kind
         self.space: FreeBlocks | Levels
         if config.space.kind == "blocks":
             table, popularity = model.table, model.split.train.per_item
             groups = make_groups(popularity, table.items, config.space)
             self.space = FreeBlocks(groups, table.n_blocks, table.block_size, config.space)
         else:
-            id_bytes = 0 if ids is None else ids.payload_bytes(0, len(ids))
+            id_bytes = _id_bytes(model.split.item_ids, id_kind)
             self.space = Levels(model.codes, model.order, config.space, id_bytes=id_bytes)
         known = person or ("history" if model.table.users is None else "vector")
         metric = config.samples.metric
@@ -115,46 +111,44 @@ class Rule:
         self.deciders = np.sort(others if len(others) >= n else shuffled[:more])
         """Validation users who decide between the best few."""
 
-    def estimator(self, progress: Progress = lambda _done, _total: None) -> Estimator:
+    def estimator(self) -> Estimator:
         """The model's estimator; samples and fit that the folder holds are not made again."""
         from elasticrec.rule.estimator.fit import fit
 
         model, config = self.model, self.config
-        drawn = {
-            **asdict(config.samples),
-            "space": asdict(config.space),
-            "person": self.measure.person,
-        }
-        n = drawn.pop("n_samples")
-        blocks = config.space.kind == "blocks"
-        sources = ("split", "table") if blocks else ("split", "codes", "weights", "order")
+        drawn = {**asdict(config.samples), "space": asdict(config.space)}
+        drawn["person"], n = self.measure.person, drawn.pop("n_samples")
         fitted = {**asdict(config.estimator), "n_samples": n}
         if model.fresh("samples", drawn) and model.fresh("estimator", fitted):
             return Estimator.load(model.check("estimator"))
-        known = Samples.load(model.check("samples")) if model.fresh("samples", drawn) else None
+        log.info("measuring %d compositions on %d users", n, len(self.users))
         samples = collect(
             self.space,
             self._sampled,
             n,
             config.samples.seed,
-            known=known,
-            save=lambda s: model.save_part("samples", s, made_from=sources, config=drawn),
-            progress=progress,
+            known=Samples.load(model.check("samples")) if model.fresh("samples", drawn) else None,
+            save=lambda s: model.save_part("samples", s, made_from=self._sources, config=drawn),
         )
         bits = self.space.features(samples.candidates)
-        estimator = fit(bits, samples.values, config.estimator)
-        about = {**estimator.about, "metric": config.samples.metric, "n_samples": n}
-        estimator = replace(estimator, about=about)
-        model.save_part("estimator", estimator, made_from=("samples",), config=fitted)
-        return estimator
+        found = fit(bits, samples.values, config.estimator)
+        about = {**found.about, "metric": config.samples.metric, "n_samples": n}
+        found = replace(found, about=about)
+        model.save_part("estimator", found, made_from=("samples",), config=fitted)
+        return found
+
+    @property
+    def _sources(self) -> tuple[str, ...]:
+        """The parts of the model that samples are measured with."""
+        if isinstance(self.space, FreeBlocks):
+            return "split", "table"
+        return "split", "codes", "neighbours", "weights", "order"
 
     def _sampled(self, candidate: np.ndarray) -> float:
         """The mean metric of the users on whom samples are measured."""
         return float(self.measure(candidate, self.users).mean())
 
-    def agreement(
-        self, budget: Budget, n: int, progress: Progress = lambda _done, _total: None
-    ) -> Agreement:
+    def agreement(self, budget: Budget, n: int) -> Agreement:
         """How estimates agree with n measured compositions of one budget, none of them fitted on.
 
         The total alone tells most of the quality, so an estimator is judged within a budget.
@@ -162,14 +156,7 @@ class Rule:
         from elasticrec.rule.estimator.fit import Agreement
 
         estimator, seed = self.estimator(), self.config.samples.seed + _HELD_OUT
-        held_out = collect(
-            self.space,
-            self._sampled,
-            n,
-            seed,
-            budget=budget,
-            progress=progress,
-        )
+        held_out = collect(self.space, self._sampled, n, seed, budget=budget)
         guessed = estimator.predict(self.space.features(held_out.candidates))
         return Agreement.of(guessed, held_out.values)
 
@@ -186,12 +173,10 @@ class Rule:
             starts=starts,
         )
 
-    def customize(
-        self, budget: Budget, *, seed: int = 0, progress: Progress = lambda _done, _total: None
-    ) -> Customized:
+    def customize(self, budget: Budget, *, seed: int = 0) -> Customized:
         """The composition for a budget."""
         self.space.check(budget)
-        estimator = self.estimator(progress)
+        estimator = self.estimator()
         started = time.perf_counter()
         even = uniform(self.space, budget)
         if budget >= self.space.full:
@@ -234,27 +219,22 @@ class Rule:
 
     def save(self, customized: Customized, path: Path | str) -> None:
         """Write what was found: a stream of levels, or an archive (`.npz`) of blocks kept."""
-        if isinstance(self.space, Levels):
-            self._save_stream(customized, path)
+        if isinstance(self.space, FreeBlocks):
+            about = json.dumps(customized.about())
+            groups = self.space.groups.of_item
+            with written_whole(path) as file:
+                kept = customized.candidate
+                np.savez_compressed(file, kept=kept, group_of_item=groups, about=about)
             return
-        groups, about = self.space.groups, json.dumps(customized.about())
-        with written_whole(path) as file:
-            np.savez_compressed(
-                file, kept=customized.candidate, group_of_item=groups.of_item, about=about
-            )
-
-    def _save_stream(self, customized: Customized, path: Path | str) -> None:
-        """Write a stream whose whole is the composition; every runtime opens it."""
         from elasticrec.ordering.order import Order
-        from elasticrec.stream.writer import Facts, write_stream
+        from elasticrec.pipeline import write_stream_of
 
-        assert isinstance(self.space, Levels)
-        model = self.model
         order = Order.of_composition(self.space.composition(customized.candidate))
-        facts = Facts(model.id, order.least, support=model.neighbours.min_support)
-        write_stream(
-            path, model.codes, model.neighbours, model.weights, order, facts=facts, ids=self.ids
-        )
-        written = Path(path).stat().st_size
-        if written != customized.n_bytes:
-            raise InputError(f"{path}: has {written} bytes, expected {customized.n_bytes}")
+        write_stream_of(self.model, Path(path), along=order, id_kind=self.id_kind)
+
+
+def _id_bytes(ids: Ids, kind: str) -> int:
+    """Payload of all ids in a stream."""
+    from elasticrec.stream.ids import stored_ids
+
+    return 0 if kind == "dense" else stored_ids(ids, kind).payload_bytes(0, len(ids))

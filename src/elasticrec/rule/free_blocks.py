@@ -5,6 +5,7 @@ Its accounting is the paper's: MB = 10^6 bytes, 4 bytes a number, vectors only, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,16 +104,21 @@ class FreeBlocks(Space):
         return candidates.astype(np.float32)
 
 
-def kept_items(table: BlockTable, groups: Groups, mask: np.ndarray) -> np.ndarray:
+def kept_items(
+    table: BlockTable, groups: Groups, mask: np.ndarray, per_item: np.ndarray
+) -> np.ndarray:
     """(V, D) items, or (V, d) under `tiled`, whose products with users are the scores of Eq. 2.
 
     Blocks that a group drops are 0, and each item is multiplied by max |B_g'| / |B_g|.
 
     Args:
         mask: (G, N) the blocks that each group keeps, at least one each.
+        per_item: (V,) popularity in train, on which scores depend in some tables.
     """
+    from elasticrec.training.scoring import effective
+
     width = mask.sum(axis=1)
     factor = (width.max() / width).astype(np.float32)[groups.of_item]  # (V,)
     blocks = table.blocks * mask[groups.of_item][:, :, None]  # (V, N, d)
-    items = blocks.sum(axis=1) if table.score == "tiled" else blocks.reshape(len(blocks), -1)
+    _, items = effective(replace(table, blocks=blocks, users=None), per_item)
     return np.asarray(items * factor[:, None], dtype=np.float32)

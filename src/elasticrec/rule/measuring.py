@@ -81,7 +81,7 @@ class Measure:
             vectors = self._vectors[users]
         return evaluate_vectors(
             fold_users(vectors, table.block_size, table.score),
-            kept_items(table, space.groups, candidate),
+            kept_items(table, space.groups, candidate, split.train.per_item),
             questions(split, "validation", users),
             metrics=(self.metric,),
             device=self.device,

@@ -69,7 +69,7 @@ class Estimator:
         from safetensors.numpy import save
 
         about = {"format": FORMAT, "kind": self.kind, "about": self.about}
-        arrays = {name: np.ascontiguousarray(a) for name, a in self.weights.items()}
+        arrays = {name: np.array(a, order="C") for name, a in self.weights.items()}
         with written_whole(path) as file:
             file.write(save(arrays, metadata={"elasticrec": json.dumps(about)}))
 

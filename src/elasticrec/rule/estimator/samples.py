@@ -6,9 +6,11 @@ form replaces the set in every round where it must add to it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
@@ -17,10 +19,13 @@ from elasticrec.rule.randomizer import random_candidate
 from elasticrec.rule.search_space import Space
 from elasticrec.space.budget import Budget
 
-Measure = Callable[[np.ndarray], float]
+log = logging.getLogger(__name__)
+Quality = Callable[[np.ndarray], float]
 """The measured quality of one candidate (G, …)."""
 _SAVE_EVERY = 200
 """Samples between two saves."""
+_LOG_EVERY = 10.0
+"""Seconds between two lines in the log."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,29 +60,32 @@ def draw(space: Space, seed: int, number: int, budget: Budget | None = None) -> 
 
 def collect(
     space: Space,
-    measure: Measure,
+    quality: Quality,
     n: int,
     seed: int,
     *,
     known: Samples | None = None,
     budget: Budget | None = None,
     save: Callable[[Samples], None] = lambda _: None,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Samples:
     """The first n draws, measured; those already known are not measured again.
 
     Args:
         budget: what each may spend; None draws a total for each.
         save: called with what there is from time to time, and at the end.
-        progress: called with how many are done and how many there are in all.
     """
     candidates = [] if known is None else [*known.candidates[:n]]
     values = [] if known is None else known.values[:n].tolist()
-    progress(len(values), n)
-    for number in range(len(values), n):
+    first, began = len(values), monotonic()
+    told = began
+    for number in range(first, n):
         candidates.append(draw(space, seed, number, budget))
-        values.append(measure(candidates[-1]))
-        progress(number + 1, n)
-        if (number + 1) % _SAVE_EVERY == 0 or number + 1 == n:
+        values.append(quality(candidates[-1]))
+        done, now = number + 1, monotonic()
+        if now - told > _LOG_EVERY:
+            left = (now - began) / (done - first) * (n - done)
+            log.info("measured %d of %d compositions, %.0f s left", done, n, left)
+            told = now
+        if done % _SAVE_EVERY == 0 or done == n:
             save(Samples(np.array(candidates), np.array(values)))
     return Samples(np.array(candidates), np.array(values))
