@@ -16,8 +16,8 @@ from elasticrec.training.config import TrainConfig
 
 CONFIG = TrainConfig(learning_rate=0.1)
 PROGRESS = Progress(
-    epoch=3, step=2, steps=17, best=0.25, looks_since_best=1, seconds=4.5,
-    looks=[{"epoch": 1, "loss": 0.1, "value": 0.25, "seconds": 1.5}],
+    epoch=3, step=2, steps=17, best=0.25, since_best=1, seconds=4.5,
+    validations=[{"epoch": 1, "loss": 0.1, "value": 0.25, "seconds": 1.5}],
 )  # fmt: skip
 
 

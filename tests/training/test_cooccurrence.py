@@ -1,12 +1,11 @@
 """Co-occurrence lists against a dense brute force, ties and all."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.interactions import Pairs
+from elasticrec.training.cooccurrence import count_cooccurrence
 
 
 def draw(seed, n_users, n_items, share):
@@ -84,30 +83,3 @@ def test_a_long_row_between_short_ones_is_cut_at_its_own_ends():
     found = count_cooccurrence(train, 5)
     assert found.items[1].tolist() == [10, 11, 12, 13, 14]
     assert found.items[0].tolist() == [2, -1, -1, -1, -1]
-
-
-@pytest.mark.parametrize("k", [3, 10])
-def test_renumbering_before_or_after_counting_is_the_same(k):
-    train = draw(5, 40, 30, 0.2)
-    order = np.random.default_rng(1).permutation(30)
-    new_of_old = np.argsort(order)
-    found = count_cooccurrence(train, k).renumbered(order)
-    wanted = count_cooccurrence(train.renumbered(new_of_old), k)
-    np.testing.assert_allclose(found.weights, wanted.weights, rtol=1e-6)
-    for row in range(30):  # ties go by the numbers at counting, so compare what lies above them
-        clear = found.weights[row] > found.weights[row, -1] * (1 + 1e-5)
-        assert set(found.items[row, clear]) == set(wanted.items[row, clear])
-    hand = Cooccurrence(np.array([[1, -1], [0, 2], [-1, -1]], np.int32), np.eye(3, 2, dtype="f4"))
-    assert hand.renumbered(np.array([2, 0, 1])).items.tolist() == [[-1, -1], [2, -1], [1, 0]]
-
-
-def test_saved_and_loaded_it_is_the_same(tmp_path):
-    lists = count_cooccurrence(draw(2, 20, 15, 0.3), 4)
-    lists.save(tmp_path / "lists.npz")
-    loaded = Cooccurrence.load(tmp_path / "lists.npz")
-    np.testing.assert_array_equal(loaded.items, lists.items)
-    np.testing.assert_array_equal(loaded.weights, lists.weights)
-    assert loaded.fingerprint() == lists.fingerprint()
-    other = Cooccurrence(lists.items, lists.weights * 2)
-    assert other.fingerprint() != lists.fingerprint()
-    assert {file.name for file in tmp_path.iterdir()} == {"lists.npz"}

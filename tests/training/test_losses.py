@@ -1,13 +1,51 @@
-"""Losses against hand-worked numbers and the printed sums (ledger 6)."""
+"""Losses and L2 against hand-worked numbers, slow versions and the printed sums (ledger 6)."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn.functional import cosine_similarity
 
-from elasticrec.training.losses import bpr, diversity, diversity_reference
+from elasticrec.training.config import TrainConfig
+from elasticrec.training.losses import (
+    Objective,
+    Vectors,
+    add_l2,
+    bpr,
+    diversity,
+    diversity_reference,
+)
+from elasticrec.training.rows import Leaves
+from elasticrec.training.sampler import Batch
+
+PLAIN = TrainConfig(n_blocks=3, block_size=2, negatives=4, temperature=0.5, cooccurrence=0.0)
+BPR = replace(PLAIN, loss="bpr", negatives=2)
+B, D = 5, 6
+
+
+def draw(seed, shape, near=False):
+    generator = torch.Generator().manual_seed(seed)
+    sizes = [(B, D), (B, D), (*shape, D)] + [(B, D)] * near
+    return Vectors(*(torch.randn(*s, generator=generator).requires_grad_() for s in sizes))
+
+
+def leaves(vectors):
+    found = (vectors.users, vectors.seen, vectors.unseen, vectors.near)
+    return [leaf for leaf in found if leaf is not None]
+
+
+def numbers(taken=None, near=None):
+    """A batch of which the loss reads only what is given."""
+    nothing = torch.zeros(B, dtype=torch.int64)
+    return Batch(nothing, nothing, nothing, taken, near)
+
+
+def tiled(x):
+    """The sum over blocks, which is all that a tiled score sees of a vector."""
+    return x.view(*x.shape[:-1], 3, 2).sum(dim=-2)
 
 
 def test_bpr_of_equal_scores_is_ln_2_and_falls_with_the_gap():
@@ -53,3 +91,89 @@ def test_l2_below_lambda_n_leaves_the_printed_form_unbounded():
 
     assert loss(0.9 * weight * N, 1000) < loss(0.9 * weight * N, 1) < 0
     assert loss(1.1 * weight * N, 1000) > loss(1.1 * weight * N, 1) > 0
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**31), score=st.sampled_from(["aligned", "tiled"]))
+def test_bpr_takes_the_hardest_unseen_item_of_each_pair(seed, score):
+    vectors = draw(seed, (B, 2))
+    found = Objective(replace(BPR, score=score))(vectors, numbers())
+    fold = tiled if score == "tiled" else (lambda x: x)
+    u, i, j = (fold(x.detach()) for x in leaves(vectors))
+    total = 0.0
+    for b in range(B):
+        hardest = max(float(u[b] @ j[b, k]) for k in range(2))
+        total += math.log(1 + math.exp(hardest - float(u[b] @ i[b])))
+    assert float(found.detach()) == pytest.approx(total / B, rel=1e-5)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    seed=st.integers(0, 2**31),
+    score=st.sampled_from(["aligned", "tiled"]),
+)
+def test_softmax_is_on_cosines_over_temperature(seed, score):
+    vectors = draw(seed, (4,), near=True)
+    taken = torch.tensor([0 * 4 + 1, 3 * 4 + 0, 3 * 4 + 2])
+    has_near = torch.tensor([True, True, False, True, True])
+    config = replace(PLAIN, score=score, cooccurrence=0.3)
+    found = Objective(config)(vectors, numbers(taken, has_near.long() - 1))
+    fold = tiled if score == "tiled" else (lambda x: x)
+    u, i, j, c = (fold(x.detach()) for x in leaves(vectors))
+    total = 0.0
+    for b in range(B):
+        pool = [k for k in range(4) if b * 4 + k not in taken.tolist()]
+        others = [float(cosine_similarity(u[b], j[k], dim=0)) / 0.5 for k in pool]
+        log_others = math.log(sum(map(math.exp, others)))
+        for target, weight in ((i, 1.0), (c, 0.3 * bool(has_near[b]))):
+            logit = float(cosine_similarity(u[b], target[b], dim=0)) / 0.5
+            total += weight * math.log(1 + math.exp(log_others - logit))
+    assert float(found.detach()) == pytest.approx(total / B, rel=1e-4)
+
+
+def test_what_a_user_has_of_the_pool_has_no_gradient():
+    vectors = draw(0, (4,))
+    taken = torch.arange(B) * 4 + 2  # everyone has item 2 of the pool
+    loss = Objective(PLAIN)(vectors, numbers(taken))
+    grads = torch.autograd.grad(loss, leaves(vectors))
+    assert not grads[2][2].any()
+    assert (grads[2][[0, 1, 3]].abs().sum(dim=1) > 0).all()
+
+
+def test_where_nothing_is_near_there_is_no_gradient():
+    vectors = draw(0, (4,), near=True)
+    has_near = torch.tensor([True, False, True, False, True])
+    config = replace(PLAIN, cooccurrence=0.5)
+    loss = Objective(config)(vectors, numbers(near=has_near.long() - 1))
+    (grad,) = torch.autograd.grad(loss, vectors.near)
+    assert (grad.abs().sum(dim=1) > 0).tolist() == has_near.tolist()
+
+
+def test_diversity_is_subtracted_for_seen_and_unseen_items():
+    vectors = draw(2, (4,))
+    plain = Objective(PLAIN)(vectors, numbers())
+    config = replace(PLAIN, diversity=0.1, diversity_form="printed")
+    found = Objective(config)(vectors, numbers())
+    items = torch.cat([vectors.seen, vectors.unseen]).view(-1, 3, 2)
+    pairs = [(items[:, n] - items[:, m]).square().sum(1) for n in range(3) for m in range(n)]
+    torch.testing.assert_close(found, plain - 0.1 * sum(pairs).mean())
+
+
+@pytest.mark.parametrize("by_rows", [True, False])
+def test_l2_is_the_gradient_of_half_the_squared_norms_of_the_batchs_rows(by_rows):
+    """Every time that a batch names a row counts; near items and other tables do not."""
+    generator = torch.Generator().manual_seed(0)
+    tables = {name: torch.randn(6, 2, generator=generator) for name in ("users", "items", "more")}
+    batch = Batch(*(torch.tensor(x) for x in ([0, 2], [1, 1], [3])), near=torch.tensor([5, 5]))
+    leaves = Leaves(tables)
+    for name in tables:
+        if by_rows:
+            leaves.rows(name, torch.tensor([0, 1, 2, 3, 5]))
+        else:
+            leaves.whole(name)
+    grads = {name: torch.ones_like(leaf) for name, leaf in leaves.tensors.items()}
+    add_l2(0.5, leaves, grads, batch)
+    counts = {"users": [1, 0, 1, 0, 0, 0], "items": [0, 2, 0, 1, 0, 0], "more": [0] * 6}
+    for name, table in tables.items():
+        wanted = 1 + 0.5 * torch.tensor(counts[name])[:, None] * table
+        torch.testing.assert_close(grads[name], wanted[leaves.touched.get(name, slice(None))])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.sampler import Sieve, TripleSampler, ascending
+from elasticrec.training.sampler import Sampler
 
 
 def draw(seed, n_users=9, n_items=12, share=0.4):
@@ -30,7 +30,7 @@ def pairs_of(batches):
 @given(seed=st.integers(0, 2**31), batch_size=st.integers(1, 60), shared=st.booleans())
 def test_an_epoch_visits_each_pair_once(seed, batch_size, shared):
     train = draw(seed)
-    sampler = TripleSampler(train, batch_size=batch_size, unseen=3, shared=shared)
+    sampler = Sampler(train, batch_size=batch_size, unseen=3, shared=shared)
     batches = list(sampler.epoch(seed, 0, generator()))
     wanted = list(zip(train.users.tolist(), train.items.tolist(), strict=True))
     assert sorted(pairs_of(batches)) == wanted
@@ -39,7 +39,7 @@ def test_an_epoch_visits_each_pair_once(seed, batch_size, shared):
 
 
 def test_the_order_is_fixed_by_seed_and_epoch_alone():
-    sampler = TripleSampler(draw(1), batch_size=5, unseen=2, shared=False)
+    sampler = Sampler(draw(1), batch_size=5, unseen=2, shared=False)
 
     def order(seed, epoch, draws):
         return [sorted(pairs_of([b])) for b in sampler.epoch(seed, epoch, generator(draws))]
@@ -55,7 +55,7 @@ def test_own_unseen_items_are_never_taken(seed, n_unseen):
     train = draw(seed, share=0.25)
     full = train.per_user > train.n_items / 3  # there, 17 draws may all be taken
     taken = train.csr().toarray() > 0
-    sampler = TripleSampler(train, batch_size=7, unseen=n_unseen, shared=False)
+    sampler = Sampler(train, batch_size=7, unseen=n_unseen, shared=False)
     for batch in sampler.epoch(seed, 0, generator(seed)):
         assert batch.unseen.shape == (len(batch.users), n_unseen)
         assert batch.taken is None
@@ -66,7 +66,7 @@ def test_own_unseen_items_are_never_taken(seed, n_unseen):
 
 def test_own_unseen_items_are_uniform_over_what_is_left():
     train = Pairs.from_arrays(np.array([0, 0]), np.array([1, 3]), n_users=1, n_items=5)
-    sampler = TripleSampler(train, batch_size=2, unseen=3000, shared=False)
+    sampler = Sampler(train, batch_size=2, unseen=3000, shared=False)
     (batch,) = sampler.epoch(0, 0, generator())
     counts = np.bincount(batch.unseen.flatten().numpy(), minlength=5)
     assert counts[[1, 3]].tolist() == [0, 0]
@@ -75,7 +75,7 @@ def test_own_unseen_items_are_uniform_over_what_is_left():
 
 def test_a_user_who_took_everything_does_not_stop_the_world():
     train = Pairs.from_arrays(np.zeros(4, int), np.arange(4), n_users=1, n_items=4)
-    sampler = TripleSampler(train, batch_size=4, unseen=1, shared=False)
+    sampler = Sampler(train, batch_size=4, unseen=1, shared=False)
     (batch,) = sampler.epoch(0, 0, generator())
     assert batch.unseen.shape == (4, 1)
 
@@ -85,7 +85,7 @@ def test_a_user_who_took_everything_does_not_stop_the_world():
 def test_a_shared_pool_is_distinct_and_taken_marks_what_users_have_of_it(seed, n_unseen, share):
     train = draw(seed, share=share)
     has = train.csr().toarray() > 0
-    sampler = TripleSampler(train, batch_size=8, unseen=n_unseen, shared=True)
+    sampler = Sampler(train, batch_size=8, unseen=n_unseen, shared=True)
     for batch in sampler.epoch(seed, 0, generator(seed)):
         pool = batch.unseen.tolist()
         n = min(n_unseen, train.n_items)
@@ -96,7 +96,7 @@ def test_a_shared_pool_is_distinct_and_taken_marks_what_users_have_of_it(seed, n
 
 def test_a_pool_is_uniform_over_items():
     train = draw(0, n_items=10)
-    sampler = TripleSampler(train, batch_size=1, unseen=2, shared=True)
+    sampler = Sampler(train, batch_size=1, unseen=2, shared=True)
     draws = generator(5)
     pools = [b.unseen for epoch in range(60) for b in sampler.epoch(0, epoch, draws)]
     counts = np.bincount(torch.cat(pools).numpy(), minlength=10)
@@ -107,7 +107,8 @@ def test_a_pool_is_uniform_over_items():
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("skip", [1, 3])
 def test_skipping_goes_on_as_if_never_stopped(shared, skip):
-    sampler = TripleSampler(draw(2), batch_size=6, unseen=4, shared=shared)
+    near = np.arange(24).reshape(12, 2) % 12
+    sampler = Sampler(draw(2), batch_size=6, unseen=4, shared=shared, near=near)
     draws = generator(8)
     whole, state = [], None
     for number, batch in enumerate(sampler.epoch(1, 2, draws)):
@@ -119,7 +120,7 @@ def test_skipping_goes_on_as_if_never_stopped(shared, skip):
     rest = list(sampler.epoch(1, 2, later, skip))
     assert len(rest) == len(whole) - skip > 0
     for mine, wanted in zip(rest, whole[skip:], strict=True):
-        for name in ("users", "seen", "unseen", "taken"):
+        for name in ("users", "seen", "unseen", "taken", "near"):
             a, b = getattr(mine, name), getattr(wanted, name)
             assert (a is None and b is None) or torch.equal(a, b)
 
@@ -127,36 +128,25 @@ def test_skipping_goes_on_as_if_never_stopped(shared, skip):
 def test_no_pairs_are_refused():
     nothing = Pairs(np.zeros(3, np.int64), np.zeros(0, np.int32), 4)
     with pytest.raises(ValueError, match="train has no pairs"):
-        TripleSampler(nothing, batch_size=2, unseen=1, shared=True)
+        Sampler(nothing, batch_size=2, unseen=1, shared=True)
 
 
-def test_ascending_leaves_its_argument_alone():
-    numbers = torch.tensor([3, 1, 2, 1])
-    assert ascending(numbers).tolist() == [1, 1, 2, 3]
-    assert numbers.tolist() == [3, 1, 2, 1]
+def test_a_pool_of_very_many_items_is_distinct_uniform_and_nearly_as_large():
+    train = Pairs.from_arrays(np.zeros(400, int), np.arange(400), n_users=1, n_items=3000)
+    sampler = Sampler(train, batch_size=1, unseen=100, shared=True)
+    pools = [batch.unseen for batch in sampler.epoch(0, 0, generator())]
+    assert all(len(torch.unique(pool)) == len(pool) for pool in pools)
+    assert 97 < np.mean([len(pool) for pool in pools]) <= 100
+    counts = np.bincount(torch.cat(pools).numpy(), minlength=3000).reshape(30, 100).sum(axis=1)
+    np.testing.assert_allclose(counts, counts.mean(), rtol=0.15)
 
 
-def test_own_items_stay_in_the_pool_when_asked():
-    train = draw(0, share=0.9)
-    sampler = TripleSampler(train, batch_size=8, unseen=train.n_items, shared=True, own=True)
-    for batch in sampler.epoch(0, 0, generator(0)):
-        assert batch.taken is None
-        assert sorted(batch.unseen.tolist()) == list(range(train.n_items))
-
-
-@settings(deadline=None, max_examples=25)
-@given(seed=st.integers(0, 2**31), n_known=st.integers(1, 3000))
-def test_a_sieve_lets_all_known_numbers_pass_and_few_others(seed, n_known):
-    rng = np.random.default_rng(seed)
-    numbers = torch.from_numpy(rng.choice(2**40, size=n_known + 4000, replace=False))
-    known, others = numbers[:n_known], numbers[n_known:]
-    sieve = Sieve(known)
-    assert sieve.left(known).tolist() == list(range(n_known))
-    assert len(sieve.left(others)) < 4000 / 6  # one in eight expected, at most
-
-
-def test_a_sieve_tells_neighbours_apart():
-    """Keys of one user lie close together, and so must not share their marks."""
-    known = torch.arange(0, 30_000, 10)
-    between = torch.arange(30_000)[torch.arange(30_000) % 10 != 0]
-    assert len(Sieve(known).left(between)) < len(between) / 6
+def test_near_items_are_drawn_from_the_seen_items_lists():
+    train = draw(3)
+    near = np.stack([np.arange(12), (np.arange(12) + 1) % 12, np.full(12, -1)], axis=1)
+    sampler = Sampler(train, batch_size=4096, unseen=2, shared=True, near=near)
+    (batch,) = sampler.epoch(0, 0, generator())
+    offset = (batch.near - batch.seen) % 12
+    assert set(offset[batch.near >= 0].tolist()) == {0, 1}
+    assert (batch.near < 0).any()
+    assert (batch.items[2] >= 0).all()

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elasticrec.errors import InputError
 from elasticrec.training.scoring import (
     effective,
+    popularity_factors,
     score_aligned_reference,
     score_items,
     score_tiled_reference,
@@ -74,3 +76,17 @@ def test_an_item_that_keeps_nothing_scores_zero():
     users, blocks, kept = draw(3)
     kept[4] = False
     assert (score_items(users, blocks, kept=kept, scaled=True)[:, 4] == 0).all()
+
+
+def test_popularity_multiplies_scores():
+    users, blocks, _ = draw(2)
+    per_item = np.array([7, 0, 3, 1, 0, 0, 1])
+    plain = BlockTable(blocks, users, "mf")
+    scaled = BlockTable(blocks, users, "mf", popularity_exponent=0.5)
+    persons, items = effective(scaled, per_item)
+    wanted = score_items(users, blocks) * np.sqrt((per_item + 1) / 8)
+    np.testing.assert_allclose(persons @ items.T, wanted, rtol=1e-6)
+    assert popularity_factors(per_item, 1.0).tolist() == [1, 0.125, 0.5, 0.25, 0.125, 0.125, 0.25]
+    np.testing.assert_array_equal(effective(plain)[1], effective(plain, per_item)[1])
+    with pytest.raises(InputError, match=r"popularity to the power 0\.5"):
+        effective(scaled)

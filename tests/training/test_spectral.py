@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from elasticrec.data.interactions import Pairs
 from elasticrec.training.bases.lightgcn import Graph
 from elasticrec.training.spectral import spectral_tables
-from elasticrec.data.interactions import Pairs
 
 
 def dense(train):

@@ -92,7 +92,7 @@ def evaluate(
         vectors = table.fold_in(taken.rows(asked.users))
     else:
         vectors = table.users[asked.users]
-    persons, items = effective(replace(table, users=vectors))
+    persons, items = effective(replace(table, users=vectors), split.train.per_item)
     return evaluate_vectors(
         persons,
         items if composition_items is None else composition_items,

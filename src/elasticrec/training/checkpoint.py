@@ -17,7 +17,7 @@ from elasticrec.training.config import TrainConfig
 
 @dataclass
 class Progress:
-    """Where a training stands: all that a resume needs besides the tensors."""
+    """How far a training is: all that a resume needs besides the tensors."""
 
     epoch: int = 0
     """The epoch under way, from 0."""
@@ -27,18 +27,18 @@ class Progress:
     """Steps done in all."""
     best: float = -1.0
     """Best validation value so far."""
-    looks_since_best: int = 0
-    """Looks at validation since then."""
+    best_epoch: int = 0
+    """Epochs done at that value; the number to train on everything."""
+    since_best: int = 0
+    """Validations since then."""
     stopped: bool = False
     """Whether early stopping has ended the training."""
     seconds: float = 0.0
     """Time spent, earlier runs included."""
     cpu_seconds: float = 0.0
     """Time that all cores worked on it, earlier runs included."""
-    gain: float = 0.0
-    """Exponent of the popularity gain, chosen at the end."""
-    looks: list[dict[str, float]] = field(default_factory=list)
-    """One entry per look at validation: epoch, loss, value, seconds, CPU seconds."""
+    validations: list[dict[str, float]] = field(default_factory=list)
+    """One entry per validation: epoch, loss, value, seconds, CPU seconds."""
 
 
 def save_checkpoint(
@@ -51,7 +51,7 @@ def save_checkpoint(
     partial = path.with_name(path.name + ".part")
     stored = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
     save_file(stored, partial, metadata={"elasticrec": json.dumps(about)})
-    os.replace(partial, path)
+    os.replace(partial, path)  # written whole or not at all
 
 
 def load_checkpoint(

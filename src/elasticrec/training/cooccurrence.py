@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elasticrec.data.interactions import Pairs, fingerprint
+from elasticrec.data.interactions import Pairs
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _STRETCHES = 4
 """Stretches per wanted entry that a long row is cut into: more find a sharper floor."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cooccurrence:
     """The top-k co-occurring items of each item, strongest first."""
 
@@ -23,31 +26,6 @@ class Cooccurrence:
     """(V, k) int32; -1 where an item has fewer than k."""
     weights: np.ndarray
     """(V, k) float32; 0 where there is none."""
-
-    def fingerprint(self) -> str:
-        """Hex sha256 of the content."""
-        return fingerprint({"items": self.items, "weights": self.weights})
-
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        path = Path(path)
-        partial = path.with_name(path.name + ".part")
-        with partial.open("wb") as file:
-            np.savez_compressed(file, items=self.items, weights=self.weights)
-        os.replace(partial, path)
-
-    @classmethod
-    def load(cls, path: Path | str) -> Cooccurrence:
-        """The lists that `save` wrote."""
-        with np.load(path, allow_pickle=False) as stored:
-            return cls(stored["items"], stored["weights"])
-
-    def renumbered(self, order: np.ndarray) -> Cooccurrence:
-        """The same lists with items in a new order: new item k is old item `order[k]`."""
-        new_of_old = np.empty(len(order) + 1, dtype=np.int32)
-        new_of_old[order] = np.arange(len(order), dtype=np.int32)
-        new_of_old[-1] = -1
-        return Cooccurrence(new_of_old[self.items[order]], self.weights[order])
 
 
 def count_cooccurrence(
@@ -80,7 +58,7 @@ def count_cooccurrence(
     items = 1 / np.maximum(train.per_item, 1) ** item_power
     left = (diags(items) @ R.T).tocsr()  # (V, U)
     right = (diags(users) @ R @ diags(items)).tocsr()  # (U, V)
-    ones = R.T.tocsr()
+    left_ones, right_ones = _ones(left), _ones(right)
     lists = np.full((train.n_items, k), -1, dtype=np.int32)
     weights = np.zeros((train.n_items, k), dtype=np.float32)
 
@@ -89,7 +67,7 @@ def count_cooccurrence(
         product = left[start : start + chunk] @ right
         values = product.data.astype(np.float32)
         if min_support > 1:  # the same product of ones counts users, entry by entry
-            values[(ones[start : start + chunk] @ R).data < min_support - 0.5] = 0
+            values[(left_ones[start : start + chunk] @ right_ones).data < min_support - 0.5] = 0
         rows, at = _strongest(product.indptr, product.indices, values, k, start)
         column = np.arange(len(rows)) - np.searchsorted(rows, rows)  # rank within its row
         lists[start + rows, column] = product.indices[at]
@@ -98,6 +76,13 @@ def count_cooccurrence(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(take, range(0, train.n_items, chunk)))
     return Cooccurrence(lists, weights)
+
+
+def _ones(matrix: csr_matrix) -> csr_matrix:
+    """The same matrix with ones for all its entries, in the same places of memory."""
+    out = matrix.copy()
+    out.data = np.ones_like(out.data)
+    return out
 
 
 def _strongest(

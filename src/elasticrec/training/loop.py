@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
-from elasticrec.training.table import BlockTable
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
+from elasticrec.evaluation.choosing import Choice
 from elasticrec.evaluation.ranking import pick_device
-from elasticrec.training.checkpoint import (
-    Progress,
-    load_checkpoint,
-    save_checkpoint,
-)
+from elasticrec.stages import stage
+from elasticrec.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from elasticrec.training.clock import Clock
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.objective import Loss, learning_rate
+from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
+from elasticrec.training.losses import Loss
 from elasticrec.training.setup import MakeBase, make_base
-from elasticrec.training.state import Run
+from elasticrec.training.state import TrainingState
+from elasticrec.training.table import BlockTable
 
 log = logging.getLogger(__name__)
 
@@ -37,26 +36,43 @@ class Trained:
 
     table: BlockTable
     """The vectors with the best validation value."""
-    cooccurrence: Cooccurrence | None
-    """The lists of the co-occurrence term, where it was used."""
+    config: TrainConfig
+    """The settings as used: sized for the data."""
     progress: Progress
-    """Looks at validation, epochs and seconds."""
+    """Validations, epochs and seconds."""
+    choice: Choice | None
+    """How the popularity exponent was chosen; None where it was given or cannot be chosen."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a progress bar may show after a step."""
+    """How far a training is."""
 
     done: int
     """Steps done in all."""
     total: int
     """Steps if every epoch is run."""
     epoch: int
-    """The epoch under way, from 0."""
+    """The epoch under way, from 1."""
+    epochs: int
+    """Epochs in all."""
     loss: float
-    """Mean loss since the epoch began, as last read."""
+    """Mean loss since the latest validation."""
     value: float | None
     """Best validation value so far."""
+    metric: str
+    """The metric of that value."""
+    seconds_left: float
+    """Time that the remaining steps take at the pace of this run."""
+
+    def __str__(self) -> str:
+        value = "" if self.value is None else f", best {self.metric} {self.value:.4f}"
+        left = self.seconds_left
+        time_left = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
+        return (
+            f"epoch {self.epoch}/{self.epochs}, step {self.done:,} of {self.total:,}, "
+            f"loss {self.loss:.4f}{value}, {time_left} left"
+        )
 
 
 def train(
@@ -68,68 +84,93 @@ def train(
     resume: bool = False,
     stop: Callable[[], bool] = lambda: False,
     report: Callable[[Step], None] | None = None,
+    report_seconds: float = 10.0,
     checkpoint_seconds: float = 60.0,
     cooccurrence: Cooccurrence | None = None,
     make: MakeBase = make_base,
     loss: Loss | None = None,
 ) -> Trained:
-    """Train a base on the split's train pairs, watching validation; test is never read.
+    """Train a base on the split's train pairs, choosing on validation; test is never read.
 
     Args:
         checkpoint: where to save now and then, and when `stop` says so; None saves nowhere.
-        resume: go on from `checkpoint` where it exists; on CPU the result is bit-equal to that
+        resume: go on from `checkpoint` where it exists; on a CPU the result is bit-equal to that
             of a run never interrupted.
         stop: asked after every step.
-        report: called after every step.
+        report: told how far training is; None logs it.
+        report_seconds: least time between two reports.
         checkpoint_seconds: least time between two checkpoints.
         cooccurrence: the lists of the co-occurrence term, if they are counted already.
         make: makes the base to train, for bases of your own; a resume must be given the same one.
-        loss: of a batch, without L2, instead of the one that the settings name.
+        loss: loss of a batch, without L2, instead of the one that the settings name.
     """
-    began, began_cpu = time.monotonic(), time.process_time()
+    clock = Clock()
+    config = config.sized(split.train)
     where = torch.device(pick_device(device))
     generator = torch.Generator(device=where).manual_seed(config.seed)
     if config.cooccurrence and cooccurrence is None:
-        cooccurrence = count_cooccurrence(split.train, config.cooccurrence_k)
-    base = make(split.train, config, generator)
-    run = Run(split, config, base, generator, cooccurrence, loss)
+        with stage(f"counting co-occurrences of {split.n_items:,} items"):
+            cooccurrence = count_cooccurrence(split.train, config.cooccurrence_k)
+    with stage(f"first vectors of {split.n_items:,} items"):
+        base = make(split.train, config, generator)
+    state = TrainingState(split, config, base, generator, cooccurrence, loss)
     fingerprint = split.fingerprint() if checkpoint else ""
     if checkpoint and resume and checkpoint.exists():
-        run.restore(*load_checkpoint(checkpoint, config, fingerprint))
-        log.info("resumed at epoch %d, step %d", run.progress.epoch, run.progress.step)
-    progress, sampler = run.progress, run.sampler
-    saved = time.monotonic()
-    before, before_cpu = progress.seconds, progress.cpu_seconds
+        state.restore(*load_checkpoint(checkpoint, config, fingerprint))
+        log.info("resumed in epoch %d", state.progress.epoch + 1)
+    progress = state.progress
+    clock.start(progress)
 
     def save() -> None:
-        note_time()
+        clock.note(progress)
         if checkpoint:
-            save_checkpoint(checkpoint, run.tensors(), progress, config, fingerprint)
+            save_checkpoint(checkpoint, state.tensors(), progress, config, fingerprint)
 
-    def note_time() -> None:
-        progress.seconds = before + time.monotonic() - began
-        progress.cpu_seconds = before_cpu + time.process_time() - began_cpu
-
-    total = config.epochs * sampler.n_batches
-    torch.set_float32_matmul_precision("high")  # tensor cores on a GPU; nothing changes on a CPU
-    while progress.epoch < config.epochs and not progress.stopped:
-        for batch in sampler.epoch(config.seed, progress.epoch, generator, progress.step):
-            run.step(batch, learning_rate(config, progress.steps, total))
-            progress.step += 1
-            progress.steps += 1
-            if report:
-                best = progress.best if progress.looks else None
-                report(Step(progress.steps, total, progress.epoch, run.mean_loss(), best))
-            if stop():
+    with fast_matmul():
+        while progress.epoch < config.epochs and not progress.stopped:
+            for batch in state.sampler.epoch(config.seed, progress.epoch, generator, progress.step):
+                state.step(batch)
+                if clock.passed("report", report_seconds):
+                    (report or _log)(_step(state, clock))
+                if stop():
+                    save()
+                    raise InterruptedTraining
+            progress.epoch, progress.step = progress.epoch + 1, 0
+            if progress.epoch % config.evaluate_every == 0 or progress.epoch == config.epochs:
+                clock.note(progress)
+                state.validate()
+            if clock.passed("checkpoint", checkpoint_seconds):
                 save()
-                raise InterruptedTraining
-        progress.epoch, progress.step = progress.epoch + 1, 0
-        if progress.epoch % config.evaluate_every == 0 or progress.epoch == config.epochs:
-            note_time()
-            run.look()
-        if time.monotonic() - saved > checkpoint_seconds:
-            save()
-            saved = time.monotonic()
-    torch.set_float32_matmul_precision("highest")
     save()
-    return Trained(run.best_table(), cooccurrence, progress)
+    table, choice = state.finish()
+    return Trained(table, config, progress, choice)
+
+
+@contextmanager
+def fast_matmul() -> Iterator[None]:
+    """Lets a GPU multiply by tensor cores; a CPU's products stay as they are."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def _step(state: TrainingState, clock: Clock) -> Step:
+    """How far a training is now."""
+    progress = state.progress
+    return Step(
+        done=progress.steps,
+        total=state.n_steps,
+        epoch=progress.epoch + 1,
+        epochs=state.config.epochs,
+        loss=state.mean_loss(),
+        value=progress.best if progress.validations else None,
+        metric=state.config.metric,
+        seconds_left=clock.seconds_left(progress.steps, state.n_steps),
+    )
+
+
+def _log(step: Step) -> None:
+    log.info("%s", step)

@@ -1,12 +1,19 @@
-"""BPR and block diversity (Eq. 3)."""
+"""The loss of one batch: BPR or the softmax on cosines, block diversity (Eq. 3), L2."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize, softplus
+
+from elasticrec.training.config import TrainConfig
+from elasticrec.training.rows import Leaves, Tables
+from elasticrec.training.sampler import Batch
+from elasticrec.training.softmax import CosineSoftmax
 
 DiversityForm = Literal["bounded", "printed"]
 
@@ -44,3 +51,75 @@ def diversity_reference(blocks: Tensor) -> Tensor:
         for m in range(n + 1, N):
             total = total + (blocks[:, n] - blocks[:, m]).square().sum(dim=1)
     return total.mean()
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors of one batch."""
+
+    users: Tensor
+    """(B, D)."""
+    seen: Tensor
+    """(B, D) of the items they took."""
+    unseen: Tensor
+    """(n, D) shared by the batch, or (B, m, D) of each example's own."""
+    near: Tensor | None = None
+    """(B, D) of an item that co-occurs with each seen one; any vector where there is none."""
+    units: bool = False
+    """Whether the items' vectors have norm 1."""
+
+
+Loss = Callable[[Vectors, Batch], Tensor]
+"""The loss of a batch without L2, given its vectors and its numbers."""
+
+
+class Objective:
+    """The loss that the settings name, averaged over the pairs of a batch, without L2."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+        self.softmax = CosineSoftmax(config.temperature, config.cooccurrence)
+
+    def __call__(self, vectors: Vectors, batch: Batch) -> Tensor:
+        """The loss of one batch."""
+        config = self.config
+        loss = self._recommendation(vectors, batch)
+        if config.diversity:
+            blocks = torch.cat([vectors.seen, vectors.unseen.flatten(0, -2)])
+            blocks = blocks.view(len(blocks), config.n_blocks, config.block_size)
+            loss = loss - config.diversity * diversity(blocks, config.diversity_form)
+        return loss
+
+    def _recommendation(self, vectors: Vectors, batch: Batch) -> Tensor:
+        u, i, j = (self._folded(x) for x in (vectors.users, vectors.seen, vectors.unseen))
+        if self.config.loss == "bpr":
+            gaps = (u[:, None, :] * (i[:, None, :] - j)).sum(dim=2)  # (B, m)
+            return bpr(gaps.amin(dim=1))
+        near = None if vectors.near is None else self._folded(vectors.near)
+        has_near = None if batch.near is None else batch.near >= 0
+        units = vectors.units and self.config.score == "aligned"
+        loss = replace(self.softmax, units=units)
+        return loss(u, i, j, near=near, has_near=has_near, left_out=batch.taken)
+
+    def _folded(self, vectors: Tensor) -> Tensor:
+        """Vectors as they are scored: summed over blocks where the score is tiled."""
+        if self.config.score == "aligned":
+            return vectors
+        *shape, _ = vectors.shape
+        return vectors.reshape(*shape, self.config.n_blocks, self.config.block_size).sum(-2)
+
+
+def add_l2(weight: float, leaves: Leaves, grads: Tables, batch: Batch) -> None:
+    """Add to gradients that of half the squared norms of a batch's rows.
+
+    Rows of the users, the seen and the unseen items count, as often as the batch names them;
+    tables of other names have none.
+
+    Args:
+        weight: weight of a row, each time that the batch names it.
+    """
+    named = {"users": batch.users, "items": torch.cat(batch.items[:2])}
+    for name in named.keys() & grads.keys():
+        at = leaves.places(name, named[name])
+        rows = leaves.tensors[name].detach().index_select(0, at)
+        grads[name].index_add_(0, at, rows, alpha=weight)

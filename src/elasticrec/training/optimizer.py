@@ -1,30 +1,25 @@
-"""Adam over whole tables, or over only the rows that a step touched."""
+"""Adam that moves only the rows that a step touched."""
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 from torch.optim.adam import adam
 
-from elasticrec.training.bases import Tables
-
-Touched = list[tuple[Tensor, Tensor]]
-"""Row numbers (n,) and their gradients (n, D), part by part; those of equal rows are summed."""
+from elasticrec.training.config import TrainConfig
+from elasticrec.training.rows import Tables
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-_SHARE = 4
-"""A CPU steps by rows where a batch names fewer than one in so many rows of a table."""
 _AT_ONCE = 4096
-"""Rows updated at once."""
+"""Rows that a CPU updates at once, so that they stay in its cache."""
 
 
 class RowAdam:
-    """Adam whose step may be confined to some rows; the others keep their moments as they are.
+    """Adam on whole tables, or on some rows of them; other rows and their moments stay.
 
-    On a CPU a batch may touch a small part of a large table, and a step over the whole would
-    spend nearly all its time on the rest. Where it touches much of the table, a step over the
-    whole is faster, since memory is best read from one end to the other.
+    A step then costs what it touches, however many rows there are.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -35,44 +30,27 @@ class RowAdam:
         self.first = {name: torch.zeros_like(table) for name, table in tables.items()}
         self.second = {name: torch.zeros_like(table) for name, table in tables.items()}
         self.steps = 0
-        self._wholes: Tables = {}  # gradients of whole tables: new memory would cost more than Adam
 
-    def step(self, grads: Tables, touched: dict[str, Touched], learning_rate: float) -> None:
+    def step(self, grads: Tables, touched: dict[str, Tensor], learning_rate: float) -> None:
         """One step.
 
         Args:
-            grads: by table, a gradient for every row.
-            touched: by table, gradients for some rows.
+            grads: by table, the gradient of every row, or of the touched rows.
+            touched: by table, the distinct numbers of the touched rows; none for whole tables.
         """
         for name, grad in grads.items():
-            self._move(name, grad.contiguous(), learning_rate)
-        for name, parts in touched.items():
-            table = self.tables[name]
-            n_rows = sum(len(rows) for rows, _ in parts)
-            if not table.is_cuda and _SHARE * n_rows < len(table):
-                self._move_rows(name, parts, learning_rate)
+            state = self.tables[name], self.first[name], self.second[name]
+            rows = touched.get(name)
+            if rows is None or len(rows) == len(state[0]):
+                _adam(*state, grad.contiguous(), self.steps, learning_rate)
                 continue
-            if name not in self._wholes:
-                self._wholes[name] = torch.empty_like(table)
-            whole = self._wholes[name].zero_()
-            for rows, grad in parts:
-                whole.index_add_(0, rows, grad)
-            self._move(name, whole, learning_rate)
+            size = len(rows) if rows.is_cuda else _AT_ONCE
+            for some, part in zip(rows.split(size), grad.split(size), strict=True):
+                w, m, v = (whole.index_select(0, some) for whole in state)
+                _adam(w, m, v, part, self.steps, learning_rate)
+                for whole, moved in zip(state, (w, m, v), strict=True):
+                    _put(whole, some, moved)
         self.steps += 1
-
-    def _move(self, name: str, grad: Tensor, rate: float) -> None:
-        """Adam's update of a whole table."""
-        _adam(self.tables[name], self.first[name], self.second[name], grad, self.steps, rate)
-
-    def _move_rows(self, name: str, parts: Touched, rate: float) -> None:
-        """Adam's update of some rows of a table."""
-        state = self.tables[name], self.first[name], self.second[name]
-        at, total = summed(parts, len(state[0]))
-        for some, grad in zip(at.split(_AT_ONCE), total.split(_AT_ONCE), strict=True):
-            w, m, v = (whole.index_select(0, some) for whole in state)
-            _adam(w, m, v, grad, self.steps, rate)
-            for whole, part in zip(state, (w, m, v), strict=True):
-                whole.numpy()[some.numpy()] = part.numpy()  # faster than index_copy_
 
     def state(self) -> Tables:
         """The moments by name, for a checkpoint."""
@@ -89,6 +67,13 @@ class RowAdam:
         self.steps = steps
 
 
+def learning_rate(config: TrainConfig, step: int, n_steps: int) -> float:
+    """The learning rate of a step of all steps, counted from 0."""
+    if config.schedule == "constant":
+        return config.learning_rate
+    return config.learning_rate * 0.5 * (1 + math.cos(math.pi * step / n_steps))
+
+
 def _adam(w: Tensor, m: Tensor, v: Tensor, grad: Tensor, steps: int, rate: float) -> None:
     """Adam's update in place, after so many steps."""
     done = torch.full((), steps, dtype=torch.float32, device=w.device)
@@ -98,29 +83,9 @@ def _adam(w: Tensor, m: Tensor, v: Tensor, grad: Tensor, steps: int, rate: float
     )  # fmt: skip
 
 
-def summed(parts: Touched, n: int) -> tuple[Tensor, Tensor]:
-    """The distinct rows (m,) among all parts of a table of n, and their summed gradients (m, D)."""
-    rows, grads = parts[0]
-    if len(parts) == 1 and bool((rows[1:] >= rows[:-1]).all()):  # equal rows are neighbours
-        at, counts = torch.unique_consecutive(rows, return_counts=True)
-        if len(at) == len(rows):
-            return at, grads
-        numbers = torch.arange(len(rows), device=rows.device)
-        return at, embedding_bag(numbers, grads, torch.cumsum(counts, 0) - counts, mode="sum")
-    at, which = distinct(torch.cat([rows for rows, _ in parts]), n)
-    total = grads.new_zeros(len(at), grads.shape[1])
-    places = which.split([len(rows) for rows, _ in parts])
-    for place, (_, grad) in zip(places, parts, strict=True):
-        total.index_add_(0, place, grad)
-    return at, total
-
-
-def distinct(rows: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """The distinct numbers below n among some, ascending; and the place of each among them."""
-    if n > 64 * len(rows):  # marking takes n steps, sorting as many as there are rows
-        return torch.unique(rows, return_inverse=True)
-    marks = torch.zeros(n, dtype=torch.uint8, device=rows.device).index_fill_(0, rows, 1)
-    found = marks.nonzero().squeeze(1)
-    place = torch.empty(n, dtype=torch.int64, device=rows.device)
-    place.index_copy_(0, found, torch.arange(len(found), device=rows.device))
-    return found, place.index_select(0, rows)
+def _put(table: Tensor, at: Tensor, rows: Tensor) -> None:
+    """Write rows to a table in place; on a CPU by numpy, which is faster."""
+    if table.is_cuda:
+        table.index_copy_(0, at, rows)
+    else:
+        table.numpy()[at.numpy()] = rows.numpy()

@@ -1,4 +1,4 @@
-"""Batches of (user, seen, unseen), drawn without a Python loop, on CPU or GPU."""
+"""Batches of users, items they took and items they did not, drawn without a Python loop."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ import torch
 from torch import Tensor
 
 from elasticrec.data.interactions import Pairs
+from elasticrec.training.rows import ascending
+
+_REDRAWS = 16
+"""Draws of a taken item that are replaced before it stays as a negative."""
+_PERMUTED = 8
+"""A pool is a part of a permutation where there are at most so many items per place in it."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +29,24 @@ class Batch:
     unseen: Tensor
     """(n,) int64 shared by the whole batch, or (B, m) int64 of each example's own."""
     taken: Tensor | None = None
-    """Where shared items are no negatives: b·n + k for item k of the pool that user b has."""
+    """Shared items that are no negatives: b·n + k for item k of the pool that user b has."""
+    near: Tensor | None = None
+    """(B,) int64: an item that co-occurs with each seen one, -1 where there is none."""
+
+    @property
+    def items(self) -> list[Tensor]:
+        """Item numbers part by part: seen, unseen (flat) and, where drawn, near ones."""
+        parts = [self.seen, self.unseen.reshape(-1)]
+        return parts if self.near is None else [*parts, self.near.clamp(min=0)]
 
 
-class TripleSampler:
+class Sampler:
     """Draws batches; every epoch visits each train pair once, in an order fixed by (seed, epoch).
 
-    Unseen items are uniform: either each example's own, rejected while the user has them (`bpr`),
-    or one pool of distinct items shared by the batch, with a list of who has what of it
-    (`softmax`). Of a pool of thousands every user has one or two, and as negatives they would
-    weigh as much as all the others together. With `own` they stay: on sparse data that keeps users
-    from settling on what they have.
+    Unseen items are uniform: either each example's own, drawn again while the user has them
+    (`bpr`), or one pool of distinct items shared by the batch, with a list of who has what of it
+    (`softmax`). Of a pool of thousands every user has one or two; as negatives they would weigh
+    as much as all the others together.
     """
 
     def __init__(
@@ -43,12 +56,13 @@ class TripleSampler:
         batch_size: int,
         unseen: int,
         shared: bool,
-        own: bool = False,
+        near: np.ndarray | None = None,
         device: str | torch.device = "cpu",
     ) -> None:
+        """Args: near: (V, k) co-occurring items of each item, of which one is drawn per pair."""
         if not len(train):
             raise ValueError("train has no pairs; expected at least one")
-        self.batch_size, self.shared, self.own = batch_size, shared, own
+        self.batch_size, self.shared = batch_size, shared
         self.unseen = min(unseen, train.n_items) if shared else unseen
         self.n_items, self.n_pairs = train.n_items, len(train)
         self.users = torch.from_numpy(train.users).to(device)
@@ -57,9 +71,8 @@ class TripleSampler:
         self.keys = self.users.long() * train.n_items + self.items
         self.starts = torch.from_numpy(train.indptr[:-1].copy()).to(device)
         self.counts = torch.from_numpy(train.per_user.copy()).to(device)
+        self.near = None if near is None else torch.from_numpy(near.astype(np.int64)).to(device)
         self._place = torch.full((train.n_items,), -1, dtype=torch.int64, device=device)
-        # A GPU searches for all at once; a CPU is spared the search for nearly all that it drew.
-        self._sieve = None if shared or self.keys.is_cuda else Sieve(self.keys)
 
     @property
     def n_batches(self) -> int:
@@ -72,7 +85,7 @@ class TripleSampler:
         """The batches of one epoch from number `skip` on.
 
         Args:
-            generator: draws the unseen items; its state after a batch is all that a resume needs.
+            generator: draws unseen and near items; a resume needs its state after a batch.
         """
         device = self.users.device
         shuffle = torch.Generator(device=device).manual_seed(seed * 1_000_003 + epoch)
@@ -82,12 +95,30 @@ class TripleSampler:
             rows = ascending(order[start : start + self.batch_size])
             users = self.users.index_select(0, rows).long()
             seen = self.items.index_select(0, rows).long()
+            taken = None
             if self.shared:
-                pool = torch.randperm(self.n_items, generator=generator, device=device)
-                pool = pool[: self.unseen]
-                yield Batch(users, seen, pool, None if self.own else self._taken_of(pool, users))
+                unseen = self._pool(generator)
+                taken = self._taken_of(unseen, users)
             else:
-                yield Batch(users, seen, self._own(users, generator))
+                unseen = self._own(users, generator)
+            yield Batch(users, seen, unseen, taken, self._near(seen, generator))
+
+    def _pool(self, generator: torch.Generator) -> Tensor:
+        """(n,) distinct uniform items, ascending; of many items a few less than asked for."""
+        device = self.users.device
+        if self.n_items <= _PERMUTED * self.unseen:
+            order = torch.randperm(self.n_items, generator=generator, device=device)
+            return ascending(order[: self.unseen])
+        drawn = torch.randint(self.n_items, (self.unseen,), generator=generator, device=device)
+        return torch.unique(drawn)
+
+    def _near(self, seen: Tensor, generator: torch.Generator) -> Tensor | None:
+        """(B,) one of each seen item's co-occurring items, -1 where there is none."""
+        if self.near is None:
+            return None
+        k = self.near.shape[1]
+        column = torch.randint(k, seen.shape, generator=generator, device=seen.device)
+        return self.near.view(-1).index_select(0, seen * k + column)
 
     def _taken_of(self, pool: Tensor, users: Tensor) -> Tensor:
         """b·n + k for every user b of the batch and item k of the pool that she has."""
@@ -108,14 +139,14 @@ class TripleSampler:
         """(B, m) uniform items that the users have not taken.
 
         A draw that hits a taken item is drawn again, at most 16 times: a user who took nearly
-        everything then keeps a taken one rather than stopping the world.
+        everything then keeps a taken one.
         """
         shape = (len(users), self.unseen)
         device = users.device
         unseen = torch.randint(self.n_items, shape, generator=generator, device=device)
         first = (users * self.n_items).unsqueeze(1)
         wrong = self._taken((first + unseen).view(-1))
-        for _ in range(16):
+        for _ in range(_REDRAWS):
             if not len(wrong):
                 break
             again = torch.randint(self.n_items, wrong.shape, generator=generator, device=device)
@@ -126,35 +157,5 @@ class TripleSampler:
 
     def _taken(self, keys: Tensor) -> Tensor:
         """Places of the (user, item) keys that are train pairs."""
-        if self._sieve is None:
-            places, few = torch.arange(len(keys), device=keys.device), keys
-        else:
-            places = self._sieve.left(keys)
-            few = keys.index_select(0, places)
-        at = torch.searchsorted(self.keys, few).clamp_(max=self.n_pairs - 1)
-        return places[self.keys.index_select(0, at) == few]
-
-
-class Sieve:
-    """Tells at a glance of seven in eight numbers that they are not among some known ones."""
-
-    def __init__(self, known: Tensor) -> None:
-        self.bits = max(3, (8 * len(known) - 1).bit_length())
-        self.marks = torch.zeros(1 << self.bits, dtype=torch.uint8, device=known.device)
-        self.marks.index_fill_(0, self._hash(known), 1)
-
-    def left(self, numbers: Tensor) -> Tensor:
-        """Places of all numbers that are known, and of about one in eight that are not."""
-        return self.marks.index_select(0, self._hash(numbers)).nonzero().squeeze(1)
-
-    def _hash(self, numbers: Tensor) -> Tensor:
-        """The leading bits of the numbers times 2⁶⁴ / golden ratio, which scatters them evenly."""
-        scattered = numbers * -7046029254386353131
-        return scattered.bitwise_right_shift_(64 - self.bits).bitwise_and_((1 << self.bits) - 1)
-
-
-def ascending(numbers: Tensor) -> Tensor:
-    """The numbers in rising order; on a CPU by numpy, which is several times as fast as torch."""
-    if numbers.is_cuda:
-        return torch.sort(numbers).values
-    return torch.from_numpy(np.sort(numbers.numpy()))
+        at = torch.searchsorted(self.keys, keys).clamp_(max=self.n_pairs - 1)
+        return (self.keys.index_select(0, at) == keys).nonzero().squeeze(1)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from elasticrec.blocks.folding import settled
-from elasticrec.data.interactions import Pairs, fingerprint
+from elasticrec.data.interactions import Pairs
+from elasticrec.errors import InputError
+from elasticrec.files import fingerprint, written_whole
 
 Score = Literal["aligned", "tiled"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockTable:
-    """Trained vectors, ready to score by `blocks.scoring`: no normalisation is left to do."""
+    """Trained vectors, scored by `training.scoring`.
+
+    A person known by history is the normalised sum of the unit vectors of her items.
+    """
 
     blocks: np.ndarray
     """(V, N, d) float32 item blocks."""
@@ -28,10 +31,10 @@ class BlockTable:
     """`mf`, `lightgcn` or `history`."""
     score: Score = "aligned"
     """How blocks meet a user: `aligned`, or `tiled` (Eq. 2 as printed)."""
-    fold_map: np.ndarray | None = None
-    """(D, D) float32: turns a sum of item vectors into a user vector; None is the identity."""
-    temperature: float | None = None
-    """Of the softmax by which users were trained; None for other losses and `history`."""
+    cosine: bool = False
+    """Whether items count by direction alone; all of them are then unit vectors."""
+    popularity_exponent: float = 0.0
+    """Scores are multiplied by an item's relative popularity to this power."""
 
     @property
     def n_items(self) -> int:
@@ -63,63 +66,52 @@ class BlockTable:
         out = {"blocks": self.blocks}
         if self.users is not None:
             out["users"] = self.users
-        if self.fold_map is not None:
-            out["fold_map"] = self.fold_map
         return out
+
+    def facts(self) -> dict[str, str | bool | float]:
+        """Everything else, as plain values."""
+        return {
+            "base": self.base, "score": self.score,
+            "cosine": self.cosine, "popularity_exponent": self.popularity_exponent,
+        }  # fmt: skip
 
     def fingerprint(self) -> str:
         """Hex sha256 of the content."""
-        trained = "" if self.temperature is None else f"|{self.temperature}"
-        kind = np.array(f"{self.base}|{self.score}{trained}")
-        return fingerprint({**self.arrays(), "kind": kind})
+        facts = np.array(json.dumps(self.facts(), sort_keys=True))
+        return fingerprint({**self.arrays(), "facts": facts})
 
     def save(self, path: Path | str) -> None:
         """Write one `.safetensors` file, whole or not at all."""
         from safetensors.numpy import save
 
-        path = Path(path)
-        partial = path.with_name(path.name + ".part")
-        about = {"base": self.base, "score": self.score, "temperature": self.temperature}
         contiguous = {name: np.ascontiguousarray(a) for name, a in self.arrays().items()}
-        partial.write_bytes(save(contiguous, metadata={"elasticrec": json.dumps(about)}))
-        os.replace(partial, path)
+        with written_whole(path) as file:
+            file.write(save(contiguous, metadata={"elasticrec": json.dumps(self.facts())}))
 
     @classmethod
     def load(cls, path: Path | str) -> BlockTable:
-        """The table that `save` wrote."""
-        from safetensors import safe_open
+        """The table that `save` wrote; any other file is refused."""
+        from safetensors import SafetensorError, safe_open
 
-        with safe_open(path, framework="numpy") as file:
-            about = json.loads(file.metadata()["elasticrec"])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        return cls(
-            blocks=arrays["blocks"],
-            users=arrays.get("users"),
-            base=about["base"],
-            score=about["score"],
-            fold_map=arrays.get("fold_map"),
-            temperature=about.get("temperature"),
-        )
+        try:
+            with safe_open(path, framework="numpy") as file:
+                facts = json.loads((file.metadata() or {})["elasticrec"])
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return cls(arrays["blocks"], arrays.get("users"), **facts)
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read ({error}), expected a table") from None
 
     def renumbered(self, order: np.ndarray) -> BlockTable:
         """The same table with items in a new order: new item k is old item `order[k]`."""
         return replace(self, blocks=self.blocks[order])
 
     def fold_in(self, histories: Pairs) -> np.ndarray:
-        """(n, D) vectors of persons never seen: item sums, mapped, then settled as training would.
+        """(n, D) float32 persons known by history: normalised sums of their items' unit vectors."""
+        sums = np.asarray(histories.csr() @ _unit(self.items))
+        return np.asarray(_unit(sums), dtype=np.float32)
 
-        Only users trained by a softmax on cosines are settled (`blocks.folding`).
-        """
-        vectors = self.item_sums(histories)
-        if self.fold_map is not None:
-            vectors = vectors @ self.fold_map
-        if self.temperature is None or self.score != "aligned":
-            return vectors
-        return settled(vectors, histories, self.items, self.temperature)
 
-    def item_sums(self, histories: Pairs) -> np.ndarray:
-        """(n, D) normalised sums of persons' unit items."""
-        lengths = np.linalg.norm(self.items, axis=1, keepdims=True)
-        sums = np.asarray(histories.csr() @ (self.items / np.maximum(lengths, 1e-12)))
-        norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        return np.asarray(sums / np.maximum(norms, 1e-12), dtype=np.float32)
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows divided by their norms; rows of zeros stay."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(norms, 1e-12))

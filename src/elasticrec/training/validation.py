@@ -1,4 +1,4 @@
-"""The value that early stopping watches, and the popularity gain that it chooses."""
+"""The value on validation by which the best epoch and the popularity exponent are chosen."""
 
 from __future__ import annotations
 
@@ -7,83 +7,101 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from elasticrec.training.bases import Base
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
+from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.questions import questions
-from elasticrec.evaluation.ranking import evaluate_vectors
+from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors
+from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.setup import final_vectors, fold
+from elasticrec.training.scoring import popularity_factors
 
 EXPONENTS = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2)
-"""Candidates for the exponent of the popularity gain."""
+"""Candidates for the popularity exponent, rising."""
+_WORSE = 2
+"""Candidates in a row without a better mean after which no larger exponent is tried."""
 
 
 class Validation:
     """Ranks all items for a fixed set of validation users, on the base's own device."""
 
     def __init__(self, split: Split, config: TrainConfig) -> None:
-        eligible = np.flatnonzero(split.validation.per_user > 0)
-        if len(eligible) > config.validation_users:
+        users = np.flatnonzero(split.validation.per_user > 0)
+        if len(users) > config.validation_users:
             rng = np.random.default_rng([config.seed, 1])
-            eligible = np.sort(rng.choice(eligible, config.validation_users, replace=False))
-        self.config = config
-        self.asked = questions(split, "validation", eligible) if len(eligible) else None
-        self.histories = split.train.rows(eligible) if len(eligible) else None
+            users = np.sort(rng.choice(users, config.validation_users, replace=False))
+        self.config, self.users = config, users
+        self.asked = questions(split, "validation", users) if len(users) else None
+        self.histories = split.train.rows(users)
         self.popularity = split.train.per_item
 
-    def value(self, base: Base, gain: Tensor | None = None) -> float:
-        """The metric's mean; 0 where the split has no validation pairs.
-
-        Args:
-            gain: (V,) what items are multiplied by; None leaves them as they are.
-        """
-        if self.asked is None or self.histories is None:
+    def value(self, base: Base) -> float:
+        """The metric's mean; 0 where the split has no validation pairs."""
+        if self.asked is None:
             return 0.0
-        config = self.config
-        users, items = final_vectors(base, config)
-        device = items.device.type
+        return self._evaluate(*self._vectors(base)).metrics[self.config.metric]
+
+    def choose_exponent(self, base: Base) -> Choice | None:
+        """The choice of the popularity exponent; None where the split has no validation pairs.
+
+        Cosines ignore an item's norm, and rare items, whose directions are least certain, then
+        rank too high. Exponents are tried upwards until two in a row are no better.
+        """
+        if self.asked is None:
+            return None
+        persons, items = self._vectors(base)
+        found: dict[str, np.ndarray] = {}
+        best, worse = -1.0, 0
+        for exponent in EXPONENTS:
+            factors = torch.from_numpy(popularity_factors(self.popularity, exponent))
+            ranked = self._evaluate(persons, items * factors.to(items.device)[:, None])
+            assert ranked.per_user is not None
+            found[f"{exponent:g}"] = ranked.per_user[self.config.metric][None]
+            value = ranked.metrics[self.config.metric]
+            best, worse = (value, 0) if value > best else (best, worse + 1)
+            if worse == _WORSE:
+                break
+        return choose("popularity_exponent", found, "0")
+
+    def _vectors(self, base: Base) -> tuple[Tensor, Tensor]:
+        """(n, k) the validation users and (V, k) items whose products are the scores."""
+        users, items = final_vectors(base, self.config)
         if users is None:
             unit = normalize(items, dim=1).cpu().numpy()
-            sums = torch.from_numpy(self.histories.csr() @ unit).to(device)
+            sums = torch.from_numpy(self.histories.csr() @ unit).to(items.device)
             persons = normalize(sums, dim=1)
         else:
-            persons = users[torch.from_numpy(self.asked.users).to(users.device)]
-        if gain is not None:
-            items = items * gain[:, None]
-        found = evaluate_vectors(
-            fold(persons, config),
-            fold(items, config),
+            persons = users[torch.from_numpy(self.users).to(users.device)]
+        return folded(persons, self.config), folded(items, self.config)
+
+    def _evaluate(self, persons: Tensor, items: Tensor) -> Evaluation:
+        assert self.asked is not None
+        return evaluate_vectors(
+            persons,
+            items,
             self.asked,
-            metrics=(config.metric,),
-            device=device,
+            metrics=(self.config.metric,),
+            device=items.device.type,
+            keep_per_user=True,
         )
-        return found.metrics[config.metric]
 
-    def best_gain(self, base: Base) -> tuple[float, Tensor | None]:
-        """The exponent of the popularity gain, and the gain (V,); None where it is 0.
 
-        The exponent is the given one, or else the one that ranks best.
+def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tensor]:
+    """(U, D) users (None for `history`) and (V, D) items whose plain score is the trained one.
 
-        Cosines leave an item's norm open, and rare items, whose directions are least certain,
-        then rank too high. Exponents are tried upwards until two in a row are no better.
-        """
-        given = self.config.popularity_gain
-        if given > 0:
-            return given, self._gain(given, base)
-        if given == 0 or self.asked is None:
-            return 0.0, None
-        best, best_value, worse = 0.0, -1.0, 0
-        for exponent in EXPONENTS:
-            value = self.value(base, self._gain(exponent, base))
-            best, best_value, worse = (
-                (exponent, value, 0) if value > best_value else (best, best_value, worse + 1)
-            )
-            if worse == 2:
-                break
-        return best, self._gain(best, base)
+    Where the loss was on cosines, each vector is divided by its norm as it is scored.
+    """
+    users, items = base.final()
+    if config.loss == "bpr":
+        return users, items
+    return None if users is None else _unit(users, config), _unit(items, config)
 
-    def _gain(self, exponent: float, base: Base) -> Tensor:
-        """(V,) popularity to the power, as a share of the most popular item's."""
-        gain = ((self.popularity + 1.0) / (self.popularity.max() + 1.0)) ** exponent
-        device = next(iter(base.tables.values())).device
-        return torch.from_numpy(gain.astype(np.float32)).to(device)
+
+def folded(vectors: Tensor, config: TrainConfig) -> Tensor:
+    """Vectors as they are scored: (n, D) as they are, or (n, d) summed over blocks if tiled."""
+    if config.score == "aligned":
+        return vectors
+    return vectors.view(len(vectors), config.n_blocks, config.block_size).sum(dim=1)
+
+
+def _unit(vectors: Tensor, config: TrainConfig) -> Tensor:
+    return vectors / folded(vectors, config).norm(dim=1, keepdim=True).clamp(min=1e-12)

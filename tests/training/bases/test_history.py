@@ -6,11 +6,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.training.bases.factorization import AggregatedFactorization
-from elasticrec.training.bases.history import Histories, History
-from elasticrec.training.unit import unit as rows_of_norm_1
 from elasticrec.data.interactions import Pairs
+from elasticrec.training.bases import Leaves
+from elasticrec.training.bases.factorization import AggregatedFactorization
+from elasticrec.training.bases.history import Histories, History, sum_of_others
 from elasticrec.training.sampler import Batch
+from elasticrec.training.unit import unit as rows_of_norm_1
 
 
 def draw(seed, n_users=7, n_items=9, share=0.4):
@@ -42,7 +43,7 @@ def others_slowly(train, items, batch):
 
 def others(train, items, batch):
     units = rows_of_norm_1(items)
-    return Histories(train).others(units, units[batch.seen], batch.users)
+    return sum_of_others(units, units[batch.seen], Histories(train).bags(batch.users))
 
 
 @settings(deadline=None, max_examples=25)
@@ -90,16 +91,26 @@ def test_everyone_without_items_is_zero():
     assert found.tolist() == [[0, 0], [1, 0], [0, 0]]
 
 
-@pytest.mark.parametrize("part", [0, 1])
 @pytest.mark.parametrize("units", [False, True])
-def test_bases_take_the_items_asked_for(part, units):
+def test_users_are_their_others_and_items_the_rows_named(units):
     train, items, batch = draw(2)
-    asked = [batch.seen, batch.unseen]
     base = History(items, Histories(train), units=units)
-    users, vectors = base.forward({"items": items}, {}, batch, asked)
+    users, vectors = base.forward(Leaves(base.tables), batch)
     torch.testing.assert_close(users, others_slowly(train, items, batch), atol=1e-5, rtol=1e-5)
     wanted = rows_of_norm_1(items) if units else items
-    torch.testing.assert_close(vectors[part], wanted[asked[part]])
+    for found, numbers in zip(vectors, batch.items, strict=True):
+        torch.testing.assert_close(found, wanted[numbers])
+
+
+def test_a_step_touches_the_histories_and_the_batchs_items_alone():
+    train = Pairs.from_arrays(np.array([0, 0, 1]), np.array([5, 9, 7]), n_users=2, n_items=20)
+    batch = Batch(torch.tensor([0]), torch.tensor([5]), torch.tensor([2, 3]), None,
+                  torch.tensor([11]))  # fmt: skip
+    base = History(torch.randn(20, 4), Histories(train))
+    leaves = Leaves(base.tables)
+    base.forward(leaves, batch)
+    assert leaves.touched["items"].tolist() == [2, 3, 5, 9, 11]
+    assert leaves.tensors["items"].shape == (5, 4)
 
 
 @pytest.mark.parametrize("units", [False, True])
@@ -107,33 +118,27 @@ def test_the_gradient_of_a_base_is_that_of_the_slow_loop(units):
     """Items weigh in as themselves and in their users' sums at once."""
     train, items, batch = draw(3, share=0.6)
     weights = torch.randn(2, 12, 4, generator=torch.Generator().manual_seed(1))
-    grads = []
-    for slow in (False, True):
-        leaf = items.clone().requires_grad_()
-        if slow:
-            given = rows_of_norm_1(leaf) if units else leaf
-            users, seen = others_slowly(train, leaf, batch), given[batch.seen]
-        else:
-            base = History(items, Histories(train), units=units)
-            users, (seen,) = base.forward({"items": leaf}, {}, batch, [batch.seen])
-        total = (users * weights[0]).sum() + (seen * weights[1]).sum()
-        grads.append(torch.autograd.grad(total, leaf)[0])
-    torch.testing.assert_close(grads[0], grads[1], atol=1e-4, rtol=1e-4)
 
+    def total(users, seen):
+        return (users * weights[0]).sum() + (seen * weights[1]).sum()
 
-def test_history_has_no_users():
-    train, items, _ = draw(2)
-    users, found = History(items, Histories(train)).final()
-    assert users is None
-    assert found is items
+    base = History(items, Histories(train), units=units)
+    leaves = Leaves(base.tables)
+    users, (seen, _) = base.forward(leaves, batch)
+    (found,) = torch.autograd.grad(total(users, seen), leaves.tensors["items"])
+    leaf = items.clone().requires_grad_()
+    given = rows_of_norm_1(leaf) if units else leaf
+    slow = total(others_slowly(train, leaf, batch), given[batch.seen])
+    (wanted,) = torch.autograd.grad(slow, leaf)
+    whole = torch.zeros_like(items).index_copy_(0, leaves.touched["items"], found)
+    torch.testing.assert_close(whole, wanted, atol=1e-4, rtol=1e-4)
 
 
 def test_an_aggregated_user_is_her_own_vector_plus_her_items():
     train, items, batch = draw(4)
     own = torch.randn(train.n_users, 4, generator=torch.Generator().manual_seed(9))
     base = AggregatedFactorization(own, items, Histories(train))
-    rows = {"users": [own[batch.users]]}
-    users, vectors = base.forward({"items": items}, rows, batch, [batch.seen, batch.unseen])
+    users, vectors = base.forward(Leaves(base.tables), batch)
     wanted = own[batch.users] + others_slowly(train, items, batch)
     torch.testing.assert_close(users, wanted, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(vectors[0], items[batch.seen])

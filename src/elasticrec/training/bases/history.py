@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from elasticrec.training.bases import Parts, Tables, take
-from elasticrec.training.unit import along, inverse_norms, unit
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.sampler import Batch, ascending
+from elasticrec.training.bases import Leaves, Tables
+from elasticrec.training.rows import ascending, take
+from elasticrec.training.sampler import Batch
+from elasticrec.training.unit import along, inverse_norms, unit
 
 
 class Histories:
@@ -21,17 +22,6 @@ class Histories:
         self.starts = torch.from_numpy(train.indptr[:-1].copy()).to(device)
         self.counts = torch.from_numpy(train.per_user.copy()).to(device)
         self.items = torch.from_numpy(train.items.astype("int64")).to(device)
-
-    def others(self, units: Tensor, seen: Tensor, users: Tensor) -> Tensor:
-        """(B, D) normalised sum of the unit vectors of each user's items but the seen one.
-
-        Args:
-            units: (V, D) unit vectors of all items.
-            seen: (B, D) unit vectors of the seen ones.
-            users: (B,) whose histories; equal neighbours are summed once.
-        """
-        found: Tensor = _Others.apply(units, seen, self.bags(users))
-        return found
 
     def everyone(self, items: Tensor) -> Tensor:
         """(U, D) normalised sum of the unit vectors of every user's items."""
@@ -66,6 +56,17 @@ class Bags(NamedTuple):
     """(b,) the first example of each bag."""
 
 
+def sum_of_others(units: Tensor, seen: Tensor, bags: Bags) -> Tensor:
+    """(B, D) normalised sum of the unit vectors in each example's bag but the seen one.
+
+    Args:
+        units: (m, D) unit vectors of the items that `bags` names.
+        seen: (B, D) unit vectors of the seen items.
+    """
+    found: Tensor = _Others.apply(units, seen, bags)
+    return found
+
+
 class _Others(torch.autograd.Function):
     """Sums of rows less one row, normalised; the gradient is such sums again, by item."""
 
@@ -95,37 +96,44 @@ class _Others(torch.autograd.Function):
 
 
 def others_and_items(
-    histories: Histories, table: Tensor, batch: Batch, items: list[Tensor], *, units: bool
+    vectors: Tensor, items: list[Tensor], bags: Bags, *, units: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    """(B, D) normalised sums of the users' other items, and some items.
+    """(B, D) normalised sums of the users' other items, and some items, part by part.
 
     Args:
-        table: (V, D) all items.
-        items: item numbers, part by part, the batch's seen ones first.
+        vectors: (m, D) all items, or those that are named.
+        items: rows of `vectors`, part by part, the batch's seen items first.
+        bags: rows of `vectors` that each user has.
         units: give the items as vectors of norm 1, which are at hand.
     """
-    all_units = unit(table)
+    all_units = unit(vectors)
     found = take(all_units, items if units else items[:1])
-    others = histories.others(all_units, found[0], batch.users)
-    return others, found if units else take(table, items)
+    others = sum_of_others(all_units, found[0], bags)
+    return others, found if units else take(vectors, items)
+
+
+def from_touched(
+    histories: Histories, leaves: Leaves, batch: Batch, *, units: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """The same of the table `items`, of which only the rows that it names are touched."""
+    bags = histories.bags(batch.users)
+    rows, places = leaves.rows("items", torch.cat([*batch.items, bags.items]))
+    *items, in_bags = places.split([*map(len, batch.items), len(bags.items)])
+    return others_and_items(rows, items, bags._replace(items=in_bags), units=units)
 
 
 class History:
     """Item vectors alone; in training, the item to be guessed is left out of the sum."""
 
     name = "history"
-    by_rows: tuple[str, ...] = ()
 
     def __init__(self, items: Tensor, histories: Histories, *, units: bool = False) -> None:
         self.tables: Tables = {"items": items}
         self.histories, self.units = histories, units
 
-    def forward(
-        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) normalised sums of the users' other items, and some items."""
-        del rows
-        return others_and_items(self.histories, tables["items"], batch, items, units=self.units)
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) normalised sums of the users' other items, and the batch's items."""
+        return from_touched(self.histories, leaves, batch, units=self.units)
 
     def final(self) -> tuple[None, Tensor]:
         """No users, and (V, D) items."""

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Parts, Tables, take
 from elasticrec.data.interactions import Pairs
+from elasticrec.training.bases import Leaves, Tables
+from elasticrec.training.rows import take
 from elasticrec.training.sampler import Batch
 
 Readout = Literal["final", "mean"]
@@ -67,7 +68,6 @@ class LightGCN:
     """LightGCN with L layers; every step propagates the whole graph."""
 
     name = "lightgcn"
-    by_rows: tuple[str, ...] = ()
     units = False
 
     def __init__(
@@ -76,15 +76,12 @@ class LightGCN:
         self.tables: Tables = {"users": users, "items": items}
         self.graph, self.layers, self.readout = graph, layers, readout
 
-    def forward(
-        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) propagated vectors of the batch's users, and of some items."""
-        del rows
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) propagated vectors of the batch's users, and of its items."""
         all_users, all_items = _Propagate.apply(
-            tables["users"], tables["items"], self.graph, self.layers, self.readout
+            leaves.whole("users"), leaves.whole("items"), self.graph, self.layers, self.readout
         )
-        return all_users.index_select(0, batch.users), take(all_items, items)
+        return all_users.index_select(0, batch.users), take(all_items, batch.items)
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items after propagation."""
@@ -95,7 +92,7 @@ class LightGCN:
 def _csr(matrix: Any, device: str | torch.device) -> Tensor:
     """A scipy CSR matrix as a torch one."""
     with warnings.catch_warnings():
-        # That torch's CSR code is beta, and unchecked, is no news to whoever trains a model.
+        # Torch warns that its CSR code is beta and unchecked.
         warnings.filterwarnings("ignore", "Sparse (CSR tensor|invariant checks)", UserWarning)
         return torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr.astype(np.int32)),

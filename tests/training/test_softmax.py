@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import normalize, softplus
 
-from elasticrec.blocks import cosine
-from elasticrec.training.cosine import CosineSoftmax
+from elasticrec.training import softmax
+from elasticrec.training.softmax import CosineSoftmax
 
 
 def draw(seed, n_users, n_items):
@@ -26,7 +26,7 @@ def plainly(how, users, seen, pool, near, has_near, left_out):
     """The same by autograd, with a matrix of all logits."""
     u, i, j, c = (normalize(x, dim=1) for x in (users, seen, pool, near))
     logits = (u @ j.T / how.temperature).masked_fill(left_out, -torch.inf)
-    log_others = logits.logsumexp(dim=1) + how.log_share
+    log_others = logits.logsumexp(dim=1)
     loss = softplus(log_others - (u * i).sum(dim=1) / how.temperature)
     soft = softplus(log_others - (u * c).sum(dim=1) / how.temperature)
     return (loss + how.near_weight * has_near * soft).mean()
@@ -46,11 +46,11 @@ def test_loss_and_gradient_are_those_of_autograd(
     seed, n_users, n_items, at_once, temperature, units, factor
 ):
     vectors, has_near, left_out = draw(seed, n_users, n_items)
-    how = CosineSoftmax(temperature, near_weight=0.5, log_share=0.7)
+    how = CosineSoftmax(temperature, near_weight=0.5)
     users, seen, pool, near = vectors
     numbers = left_out.flatten().nonzero().squeeze(1)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(cosine, "_NUMBERS_AT_ONCE", at_once)
+        patched.setattr(softmax, "_NUMBERS_AT_ONCE", at_once)
         given_items = (normalize(x, dim=1) if units else x for x in (seen, pool, near))
         i, j, c = given_items
         found = replace(how, units=units)(users, i, j, near=c, has_near=has_near, left_out=numbers)
@@ -68,14 +68,6 @@ def test_it_is_cross_entropy_over_the_sample():
     )
     wanted = -math.log(math.exp(2) / (math.exp(2) + math.exp(1.2) + 1))
     assert float(loss) == pytest.approx(wanted)
-
-
-def test_a_share_counts_each_item_of_the_pool_that_often():
-    vectors, _, _ = draw(0, 4, 5)
-    users, seen, pool, _ = vectors
-    once = CosineSoftmax(0.2, log_share=math.log(3))(users, seen, pool)
-    thrice = CosineSoftmax(0.2)(users, seen, pool.repeat(3, 1))
-    torch.testing.assert_close(once, thrice)
 
 
 def test_large_logits_do_not_overflow():
@@ -110,7 +102,7 @@ def test_a_user_of_zeros_is_told_from_nothing_and_has_no_gradient():
 @pytest.mark.gpu
 def test_a_gpu_gives_the_same():
     vectors, has_near, left_out = draw(0, 9, 7)
-    how = CosineSoftmax(0.1, near_weight=0.5, log_share=0.7)
+    how = CosineSoftmax(0.1, near_weight=0.5)
     found = {}
     for device in ("cpu", "cuda"):
         leaves = [x.detach().to(device).requires_grad_() for x in vectors]

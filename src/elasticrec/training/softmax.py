@@ -28,8 +28,6 @@ class CosineSoftmax:
     """Cosines are divided by it."""
     near_weight: float = 0.0
     """Weight of the second items."""
-    log_share: float = 0.0
-    """Log of how many items each item of the pool stands for."""
     units: bool = False
     """Whether items have norm 1 already; users need not."""
 
@@ -144,7 +142,7 @@ class _Part:
             total = powers.sub_(largest).exp_().sum(dim=1, keepdim=True)
             log_others = total.log() + largest
         # A user who has the whole pool: all powers are 0, and so is what is divided by the sum.
-        return powers, log_others + self.how.log_share, total.clamp_(min=1e-30)
+        return powers, log_others, total.clamp_(min=1e-30)
 
 
 def _unit(vectors: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,51 @@
+"""Settings: contradictions are refused, and small data take smaller batches and pools."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elasticrec.data.interactions import Pairs
+from elasticrec.errors import InputError
+from elasticrec.training.config import TrainConfig
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"base": "svd"}, "expected one of history, mf, lightgcn"),
+        ({"n_blocks": 0}, "n_blocks is 0; expected a positive number"),
+        ({"temperature": float("nan")}, "temperature is nan; expected a positive number"),
+        ({"l2": -1.0}, "l2 is -1.0; expected 0 or more"),
+        ({"loss": "bpr"}, r"cooccurrence is 0\.3 with loss='bpr'"),
+        ({"aggregation": True}, "aggregation is for base='mf', got 'history'"),
+        ({"popularity_exponent": -0.5}, r"popularity_exponent is -0\.5; expected -1, or 0 or"),
+    ],
+)
+def test_contradictions_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        TrainConfig(**wrong)
+
+
+def pairs(n, n_items):
+    return Pairs(np.array([0, n]), np.zeros(n, np.int32), n_items)
+
+
+@settings(deadline=None, max_examples=50)
+@given(n=st.integers(1, 2_000_000), batch_size=st.integers(1, 10_000))
+def test_batches_are_the_largest_halves_with_a_hundred_steps(n, batch_size):
+    size = TrainConfig(batch_size=batch_size).sized(pairs(n, 10)).batch_size
+    halves = [batch_size >> k for k in range(15) if batch_size >> k >= 64] or [batch_size]
+    enough = [half for half in halves if n >= 100 * half]
+    assert size == max(enough, default=halves[-1])
+
+
+def test_a_softmax_tells_from_at_most_half_of_all_items():
+    config = TrainConfig(negatives=4096)
+    assert config.sized(pairs(5, 8828)).negatives == 4096
+    assert config.sized(pairs(5, 901)).negatives == 450
+    assert config.sized(pairs(5, 1)).negatives == 1
+    bpr = replace(config, loss="bpr", cooccurrence=0.0, negatives=8)
+    assert bpr.sized(pairs(5, 4)).negatives == 8  # of each pair's own
