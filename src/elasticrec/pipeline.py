@@ -25,6 +25,7 @@ from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.files import written_whole
 from elasticrec.model import Model
+from elasticrec.ordering.order import Order
 from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
 
@@ -183,15 +184,29 @@ def write(model: Model, report: Report = _quiet) -> None:
         model.save_part("stream", lambda path: write_stream_of(model, path), made_from=sources)
 
 
-def write_stream_of(model: Model, path: Path, *, id_kind: str = "dense", key: Any = None) -> None:
-    """Write a model's stream with ids of some kind: `dense`, `u32`, `u64` or `text`."""
+def write_stream_of(
+    model: Model,
+    path: Path,
+    *,
+    along: Order | None = None,
+    id_kind: str = "dense",
+    key: Any = None,
+) -> None:
+    """Write a model's stream.
+
+    Args:
+        along: the order to follow; by default the model's own.
+        id_kind: `dense`, `u32`, `u64` or `text`.
+        key: signs the head.
+    """
     from elasticrec.stream.ids import stored_ids
     from elasticrec.stream.writer import Facts, write_stream
 
     trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
+    steps = model.order if along is None else along
     facts = Facts(
         model_id=model.id,
-        least_steps=model.order.least,
+        least_steps=steps.least,
         trained=int(trained.timestamp()),
         sequence=int(model.about.get("sequence", 0)),
         vector_person=model.table.users is not None,
@@ -199,14 +214,14 @@ def write_stream_of(model: Model, path: Path, *, id_kind: str = "dense", key: An
         catalogue=model.hash_of("catalogue"),
     )
     ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
-    parts = (model.codes, model.neighbours, model.weights, model.order)
+    parts = (model.codes, model.neighbours, model.weights, steps)
     write_stream(path, *parts, facts=facts, ids=ids, key=key)
 
 
 def measure_curve(
     model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet
 ) -> None:
-    """Measure prefixes of the stream on validation persons, if possible on such who chose nothing."""
+    """Measure prefixes of the stream on validation persons; if possible, on others than chose."""
     from elasticrec.stream.curve import CurveConfig, curve_of
 
     config = CurveConfig(persons=preset.curve_persons, metric=preset.order.metric)

@@ -107,7 +107,7 @@ def test_as_printed_the_estimate_decides(model):
     rule.measure = Measured(lambda c: 0.1 * c[1])
     candidate, why, measured = rule._decided(found, np.array([2, 2]))
     assert candidate.tolist() == [4, 1]
-    assert why == "the highest estimate"
+    assert "the highest estimate" in why
     assert measured["chosen"].mean() < measured["uniform"].mean()
 
 
@@ -153,7 +153,7 @@ def test_a_budget_that_holds_everything_says_so(model):
     made = rule.customize(Budget(10 * rule.space.full.n_bytes))
     assert made.counts.tolist() == [rule.space.most] * 4
     assert made.n_bytes == rule.space.full.n_bytes
-    assert "everything fits" in made.chosen_by
+    assert "everything, which takes" in made.chosen_by
 
 
 def test_a_budget_below_the_smallest_is_refused_before_anything_is_measured(model):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
@@ -96,6 +97,8 @@ class Rule:
             table, popularity = model.table, model.split.train.per_item
             groups = make_groups(popularity, table.items, config.space)
             self.space = FreeBlocks(groups, table.n_blocks, table.block_size, config.space)
+        elif model.table.score == "tiled":
+            raise InputError("tiled scores (Eq. 2 as printed) have no stream, expected --printed")
         else:
             id_bytes = _id_bytes(model.split.item_ids, id_kind)
             self.space = Levels(model.codes, model.order, config.space, id_bytes=id_bytes)
@@ -180,7 +183,7 @@ class Rule:
         started = time.perf_counter()
         even = uniform(self.space, budget)
         if budget >= self.space.full:
-            candidate, chosen_by = even, f"everything fits: the full size is {self.space.full}"
+            candidate, chosen_by = even, f"composition: everything, which takes {self.space.full}"
             measured = {"chosen": self.measure(even, self.deciders)}
         else:
             found = self.search(budget, estimator, seed)
@@ -214,7 +217,7 @@ class Rule:
             )
             taken, chosen_by = choice.chosen, str(choice)
         else:
-            taken, chosen_by = "rank 1", "the highest estimate"
+            taken, chosen_by = "rank 1", "composition: the highest estimate"
         return named[taken], chosen_by, {"chosen": values[taken], "uniform": values["uniform"]}
 
     def save(self, customized: Customized, path: Path | str) -> None:

@@ -33,6 +33,9 @@ class Settings:
     l2: float
     """Weight of the squared norm of all parameters."""
 
+    def __str__(self) -> str:
+        return f"d0 {self.width}, learning rate {self.learning_rate:g}, L2 {self.l2:g}"
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -44,6 +47,9 @@ class Agreement:
     """Root mean squared error."""
     spearman: float
     """Rank correlation; NaN where one side is constant."""
+
+    def __str__(self) -> str:
+        return f"off by {self.rmse:.4f}, rank correlation {self.spearman:.3f}"
 
     @classmethod
     def of(cls, estimated: np.ndarray, measured: np.ndarray) -> Agreement:
@@ -82,7 +88,7 @@ def fit(bits: np.ndarray, values: np.ndarray, config: EstimatorConfig) -> Estima
         if settings not in trials:
             guessed = two_folds(X, y, config, settings).astype(np.float64) * scale + mean
             trials[settings] = Agreement.of(guessed, values)
-            log.info("two-fold check: %s %s", settings, trials[settings])
+            log.info("two-fold check: %s, %s", settings, trials[settings])
         return trials[settings].rmse
 
     best = choose_settings(config, error)
