@@ -1,4 +1,4 @@
-"""Served models: made once, each test with a shelf of its own."""
+"""Served models: made once, each test with a service of its own."""
 
 import base64
 import shutil
@@ -15,10 +15,18 @@ KEYS = {"new": b"n" * 32, "old": b"o" * 32}
 
 @pytest.fixture(scope="session")
 def made_models(tmp_path_factory):
-    """Two models: `books`, whose persons have vectors, and `films`, known by history."""
+    """Two models: `books`, known by history, and `films`, whose users have vectors."""
     root = tmp_path_factory.mktemp("made")
     servable(root / "books")
-    servable(root / "films", seed=1, history=True, n_items=500, n_groups=3)
+    servable(root / "films", seed=1, history=False, n_items=500)
+    return root
+
+
+@pytest.fixture(scope="session")
+def large(tmp_path_factory):
+    """A model whose stream does not fit into the buffers between a server and its client."""
+    root = tmp_path_factory.mktemp("large") / "large"
+    servable(root, n_items=200_000, columns=60, slots=1, n_users=1, titles=False)
     return root
 
 
@@ -42,16 +50,14 @@ def start(made_models, tmp_path, keys):
     """Starts services, by default of both models, and ends them."""
     running = []
 
-    def begin(ready=True, **settings):
+    def begin(**settings):
         settings = {
             "models": (made_models,),
-            "shelf": tmp_path / "shelf",
             "poll_seconds": 0.05,
-            "plan_ahead": False,
             "keys": tmp_path / "keys.txt",
         } | settings
         running.append(Running(ServeConfig(**settings)).__enter__())
-        return running[-1].ready() if ready else running[-1]
+        return running[-1]
 
     yield begin
     for each in running:

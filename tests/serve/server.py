@@ -1,6 +1,5 @@
 """A real server: the command in a process of its own, which can be killed at any moment."""
 
-import os
 import signal
 import socket
 import subprocess
@@ -18,42 +17,40 @@ def free_port():
 
 
 class Server:
-    """`elasticrec serve` with a shelf that outlives it."""
+    """A server of this package, by default `elasticrec serve`."""
 
-    def __init__(self, models, shelf, log, *options):
+    def __init__(self, *words, log, command=("elasticrec", "serve")):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
-        self._command = [sys.executable, "-m", "elasticrec", "serve", str(models)]
-        self._command += ["--shelf", str(shelf), "--port", str(self.port), *options]
+        self._command = [sys.executable, "-m", *command, *map(str, words)]
+        self._command += ["--port", str(self.port)]
         self.process = None
-        self.ready_seconds = None
 
     def start(self):
         """Start it; `wait` tells when it is ready."""
-        self._started = time.perf_counter()
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, start_new_session=True
             )
         return self
 
-    def wait(self, seconds=60):
-        """Seconds from its start until it was ready."""
-        while time.perf_counter() - self._started < seconds:
+    def wait(self, path="/readyz", seconds=60):
+        """Wait until it is ready."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
             if self.process.poll() is not None:
                 raise RuntimeError(f"the server ended: {self.log.read_text()[-2000:]}")
             try:
-                with urllib.request.urlopen(f"{self.url}/readyz", timeout=5):
-                    self.ready_seconds = time.perf_counter() - self._started
-                    return self.ready_seconds
+                with urllib.request.urlopen(f"{self.url}{path}", timeout=5):
+                    return self
             except (urllib.error.URLError, ConnectionError, TimeoutError):
                 time.sleep(0.02)
         raise RuntimeError(f"the server was not ready after {seconds} s")
 
     def kill(self):
-        """End it and its workers at once, as a power failure would."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        """End it at once, as a power failure would."""
+        self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
     def stop(self, seconds=30):
@@ -62,8 +59,7 @@ class Server:
         return self.process.wait(seconds)
 
     def __enter__(self):
-        self.start().wait()
-        return self
+        return self.start().wait()
 
     def __exit__(self, *_):
         if self.process.poll() is None:

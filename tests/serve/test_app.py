@@ -1,227 +1,256 @@
-"""Every route, as a client sees it."""
+"""Routes of models: facts, streams of any size, and the files beside them."""
 
+import gzip
 import hashlib
 import json
+import re
+from email.utils import parsedate_to_datetime  # noqa: F401
+from urllib.parse import urljoin
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-import elasticrec_device as device
+from elasticrec.stream.index import read_index
+from elasticrec.stream.withdrawn import WithdrawnList
 
-SHA = "0" * 64
+STREAM = "/models/books/stream.elastic"
 
 
-def test_models(client):
-    answer = client.get("/v1/models")
+@pytest.fixture(scope="module")
+def whole(made_models):
+    return (made_models / "books" / "stream.elastic").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def index(made_models):
+    return read_index(made_models / "books" / "stream.elastic")
+
+
+def test_the_list_links_to_what_each_model_has(client, made_models):
+    answer = client.get("/models")
+    assert answer.headers["cache-control"] == "public, max-age=60"
+    listed = answer.json()
+    assert listed["format"] == "elasticrec models 1"
+    assert [each["name"] for each in listed["models"]] == ["books", "films"]
+    for each in listed["models"]:
+        assert each["files"].keys() == {"stream", "curve", "catalogue"}
+        for part, link in each["files"].items():
+            found = client.get(urljoin("/models", link))
+            folder = made_models / each["name"]
+            suffix = {"stream": "stream.elastic"}.get(part, f"{part}.json")
+            assert found.content == (folder / suffix).read_bytes()
+
+
+def test_the_facts_are_those_of_the_stream(client, whole, index):
+    facts = client.get("/models/books").json()
+    etag = client.get(STREAM, method="HEAD").headers["etag"]
+    assert facts == {
+        "name": "books",
+        "model_id": index.head.model_id.hex(),
+        "items": 3_000,
+        "numbers": 16,
+        "id_kind": "dense",
+        "score": "cosine",
+        "person": "history",
+        "support": 5,
+        "trained": "2026-01-02T03:04:05+00:00",
+        "sequence": 1,
+        "signed": False,
+        "least_bytes": index.head.least,
+        "bytes": len(whole),
+        "sha256": hashlib.sha256(whole).hexdigest(),
+        "files": {
+            "stream": "books/stream.elastic",
+            "curve": "books/curve.json",
+            "catalogue": "books/catalogue.json",
+        },
+        "etag": etag,
+    }
+
+
+def test_a_whole_stream(client, whole):
+    answer = client.get(STREAM)
+    assert answer.content == whole
+    assert answer.headers["content-type"] == "application/vnd.elasticrec.stream"
+    assert answer.headers["content-disposition"] == 'attachment; filename="books.elastic"'
+    assert answer.headers["cache-control"] == "public, max-age=60, no-transform"
+    assert answer.headers["accept-ranges"] == "bytes"
+    assert re.fullmatch(r'"[0-9a-f]{64}-\d+"', answer.headers["etag"])
+
+
+@pytest.mark.parametrize("budget", ["5KB", "7 KB", "5120", "5KiB", "0.01MB", "1GB"])
+def test_a_budget_gets_the_longest_run_of_whole_chunks(client, whole, index, budget):
+    n_bytes = {"5KB": 5_000, "7 KB": 7_000, "5120": 5_120, "5KiB": 5_120, "0.01MB": 10_000}
+    expected = index.longest_prefix(n_bytes.get(budget, 10**9))
+    answer = client.get(f"{STREAM}?budget={budget}")
     assert answer.status_code == 200
-    books, films = answer.json()["models"]
-    assert (books["name"], films["name"]) == ("books", "films")
-    assert (books["n_items"], books["n_groups"], books["n_blocks"]) == (3_000, 6, 4)
-    assert (books["person"], films["person"]) == ("vector+history", "history")
-    assert (books["vector_bytes"], films["vector_bytes"]) == (48 + 2 * 32, 0)
-    assert books["smallest_budget"] == books["steps"][0]
-    assert books["steps"][-2] < books["full_bytes"] <= books["steps"][-1]
-    assert books["trained"] == 1_767_323_045
-    assert answer.headers["cache-control"] == "public, max-age=60"
+    assert answer.content == whole[:expected]
+    assert int(answer.headers["content-length"]) == expected
 
 
-def test_a_budget_leads_to_its_bundle(client):
-    answer = client.get("/v1/models/books/bundles?budget=77KB")
-    assert answer.status_code == 307
-    assert answer.content == b""
-    assert answer.headers["cache-control"] == "public, max-age=60"
-    assert answer.headers["vary"] == "Accept"
-    place = answer.headers["location"]
-    found = client.get(place)
-    assert found.status_code == 200
-    assert place == f"/v1/bundles/{hashlib.sha256(found.content).hexdigest()}"
-    assert found.headers["etag"] == f'"{place.rpartition("/")[2]}"'
-    assert found.headers["cache-control"] == "public, max-age=31536000, immutable"
-    assert found.headers["content-type"] == "application/vnd.elasticrec.bundle"
-    assert "content-encoding" not in found.headers
-    assert int(found.headers["content-length"]) == len(found.content)
+def test_each_size_has_its_own_etag_and_name(client, whole):
+    sizes = [client.get(f"{STREAM}?budget={size}") for size in ("5KB", "5001", "12KB", "9GB")]
+    tags = [answer.headers["etag"] for answer in sizes]
+    assert tags[0] == tags[1]
+    assert len(set(tags)) == 3
+    assert tags[3] == client.get(STREAM).headers["etag"]
+    assert sizes[0].headers["content-disposition"] == 'attachment; filename="books-5000.elastic"'
 
 
-def test_about_a_bundle(client, tmp_path):
-    about = client.about("77KB")
-    assert (about["budget_bytes"], about["step_bytes"]) == (77_000, 70_000)
-    content = client.get(about["url"]).content
-    assert about["file_bytes"] == len(content) <= 70_000 - about["vector_bytes"]
-    path = tmp_path / "books.elastic"
-    path.write_bytes(content)
-    with device.open(path, sha256=about["sha256"]) as bundle:
-        info = bundle.info()
-        assert info["model_id"] == about["model_id"]
-        assert info["meta"]["name"] == "books"
-        assert info["meta"]["estimate"] == about["estimate"]
-        assert info["meta"]["budget"] == 70_000
-        assert len(bundle.recommend([1, 2, 3], k=10)) == 10
-    sizes = about["composition"]["group_sizes"]
-    assert (sum(sizes), len(about["composition"]["depths"])) == (3_000, len(sizes))
-
-
-def test_json_or_the_bundle_as_the_client_wants(client):
-    url = "/v1/models/books/bundles?budget=50KB"
-    answer = client.get(url, {"accept": "application/json"})
-    assert answer.status_code == 200
-    assert answer.headers["vary"] == "Accept"
-    assert answer.headers["cache-control"] == "public, max-age=60"
-    assert client.get(url, {"accept": "text/html,*/*;q=0.8"}).status_code == 307
-
-
-def test_budgets_round_down_to_steps(client):
-    assert client.about("10000")["sha256"] == client.about("10.99KB")["sha256"]
-    assert client.about("11KB")["sha256"] != client.about("10.99KB")["sha256"]
-    everything = {client.about(size)["sha256"] for size in ("900KB", "1GB", "999999999GiB")}
-    assert len(everything) == 1
-    full = client.get("/v1/models").json()["models"][0]["full_bytes"]
-    about = client.about("1GB")
-    assert about["file_bytes"] + about["vector_bytes"] == full
-
-
-def test_a_budget_too_small_says_what_works(client):
-    answer = client.get("/v1/models/books/bundles?budget=9999")
+def test_too_small_a_budget_names_the_smallest(client, index):
+    answer = client.get(f"{STREAM}?budget=99")
     assert answer.status_code == 404
-    problem = answer.json()
-    assert problem["type"] == "urn:elasticrec:problem:budget-too-small"
-    client.about(problem["smallest_budget"])
+    assert answer.json()["type"] == "urn:elasticrec:problem:budget-too-small"
+    least = answer.json()["smallest_budget"]
+    assert least == index.head.least
+    assert client.get(f"{STREAM}?budget={least}").status_code == 200
+    assert client.get(f"{STREAM}?budget={least - 1}").status_code == 404
 
 
-@pytest.mark.parametrize("budget", ["", "x", "-1", "1.5", "5XB", "5 M B", "9" * 19, "1e6", "5MB\n"])
-def test_malformed_budgets_are_refused(client, budget):
-    answer = client.get("/v1/models/books/bundles", params={"budget": budget})
+@pytest.mark.parametrize("budget", ["", "5XB", "-1", "1e3", "5MB%00", "٣", "9" * 40])
+def test_an_odd_budget_is_malformed(client, budget):
+    answer = client.get(f"{STREAM}?budget={budget}")
     assert answer.status_code == 400
-    assert answer.json()["detail"].startswith("budget: expected 5MB, 512KB")
+    assert answer.json()["detail"].startswith("budget: ")
 
 
-def test_a_missing_budget_is_refused(client):
-    assert client.get("/v1/models/books/bundles").status_code == 400
+def test_resuming_and_growing_give_the_same_bytes(client, whole):
+    first = client.get(f"{STREAM}?budget=5KB")
+    part = first.content[:1000]
+    headers = {"range": f"bytes={len(part)}-", "if-range": first.headers["etag"]}
+    rest = client.get(f"{STREAM}?budget=5KB", headers)
+    assert rest.status_code == 206
+    assert part + rest.content == first.content
+    headers["range"] = f"bytes={len(first.content)}-"
+    more = client.get(f"{STREAM}?budget=12KB", headers)  # a longer prefix of the same stream
+    assert more.status_code == 206
+    assert whole.startswith(first.content + more.content)
+    assert more.headers["content-range"].startswith(f"bytes {len(first.content)}-")
+    headers["range"] = f"bytes={len(first.content) + len(more.content)}-"
+    assert client.get(STREAM, headers).content == whole[-int(
+        client.get(STREAM, headers).headers["content-length"]):]  # fmt: skip
 
 
-def test_curve_rises_with_size(client):
-    curve = client.get("/v1/models/books/curve").json()
-    points = curve["points"]
-    steps = client.get("/v1/models").json()["models"][0]["steps"]
-    assert [point["budget_bytes"] for point in points] == steps
-    estimates = [point["estimate"] for point in points]
-    assert estimates == sorted(estimates)
-    assert not any(point["searched"] for point in points)
-    about = client.about(steps[4])
-    after = client.get("/v1/models/books/curve").json()["points"]
-    assert [point["searched"] for point in after] == [n == 4 for n in range(len(steps))]
-    assert after[4]["estimate"] == about["estimate"] >= points[4]["estimate"]
-    assert after[4]["file_bytes"] == about["file_bytes"]
+@pytest.mark.parametrize("tag", ['"other-5000"', 'W/"{}"', '"x"', "yesterday"])
+def test_if_range_of_something_else_gets_the_whole(client, whole, tag):
+    tag = tag.format(client.get(STREAM).headers["etag"].strip('"'))
+    answer = client.get(STREAM, {"range": "bytes=5-", "if-range": tag})
+    assert (answer.status_code, answer.content) == (200, whole)
 
 
-def test_upgrade_makes_the_larger_bundle_of_the_smaller(client, tmp_path):
-    small, large = client.about("60KB"), client.about("120KB")
-    url = f"/v1/bundles/{small['sha256']}/upgrade?to={large['sha256']}"
-    answer = client.get(url)
-    assert answer.status_code == 200
-    assert answer.headers["content-type"] == "application/vnd.elasticrec.patch"
-    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
-    assert len(answer.content) < 0.7 * large["file_bytes"]
-    (tmp_path / "old").write_bytes(client.get(small["url"]).content)
-    (tmp_path / "patch").write_bytes(answer.content)
-    device.apply_patch(tmp_path / "old", tmp_path / "patch", tmp_path / "new")
-    assert (tmp_path / "new").read_bytes() == client.get(large["url"]).content
-    tag = answer.headers["etag"]
-    assert client.get(url, {"if-none-match": tag}).status_code == 304
-    assert client.get(url, {"range": "bytes=5-9"}).content == answer.content[5:10]
-    assert client.service.metrics.patches.values == {(): [1.0]}
+@given(st.integers(0, 30_000), st.integers(0, 30_000))
+def test_any_range_is_a_slice_of_the_stream(shared, whole, start, stop):
+    answer = shared.get(STREAM, {"range": f"bytes={start}-{stop}"})
+    if stop < start:
+        assert answer.status_code == 200
+    elif start >= len(whole):
+        assert answer.status_code == 416
+        assert answer.headers["content-range"] == f"bytes */{len(whole)}"
+    else:
+        assert answer.status_code == 206
+        assert answer.content == whole[start : stop + 1]
+        last = min(stop, len(whole) - 1)
+        assert answer.headers["content-range"] == f"bytes {start}-{last}/{len(whole)}"
 
 
-def test_upgrades_between_models_and_of_unknown_bundles_are_refused(client):
-    books, films = client.about("60KB")["sha256"], client.about("12KB", "films")["sha256"]
-    answer = client.get(f"/v1/bundles/{books}/upgrade?to={films}")
-    assert answer.status_code == 409
-    assert answer.json()["type"] == "urn:elasticrec:problem:different-models"
-    assert client.get(f"/v1/bundles/{books}/upgrade?to={SHA}").status_code == 404
-    assert client.get(f"/v1/bundles/{SHA}/upgrade?to={books}").status_code == 404
-    assert client.get(f"/v1/bundles/{books}/upgrade").status_code == 400
-    assert client.get(f"/v1/bundles/{books}/upgrade?to=..%2F..").status_code == 400
+@pytest.fixture(scope="module")
+def shared(made_models):
+    from elasticrec.serve.config import ServeConfig
+    from tests.serve.client import Running
+
+    with Running(ServeConfig((made_models,))) as running:
+        yield running
 
 
-def test_catalogue(client, tmp_path):
-    about = client.about("60KB")
-    answer = client.get(about["catalogue"]["url"])
-    assert answer.status_code == 200
-    assert answer.headers["content-type"] == "application/json"
-    assert hashlib.sha256(answer.content).hexdigest() == about["catalogue"]["sha256"]
-    content = json.loads(answer.content)
-    assert content["ids"][:2] == ["i0", "i1"]
-    assert content["titles"][1] == "Book 1 – ein Buch"
-    path = tmp_path / "catalogue.json"
-    path.write_bytes(answer.content)
-    (tmp_path / "bundle").write_bytes(client.get(about["url"]).content)
-    with device.open(tmp_path / "bundle") as bundle:
-        bundle.catalogue(path)
-    assert client.get(f"/v1/catalogues/{SHA}").status_code == 404
-    bundle_as_catalogue = client.get(f"/v1/catalogues/{about['sha256']}")
-    assert bundle_as_catalogue.status_code == 404
+def test_odd_ranges(client, whole):
+    for odd in ("bytes=a-b", "bytes=-", "items=0-5", "bytes=0-1,4-5", "bytes=9-3"):
+        assert client.get(STREAM, {"range": odd}).content == whole
+    assert client.get(STREAM, {"range": "bytes=-7"}).content == whole[-7:]
+    assert client.get(STREAM, {"range": "bytes=-99999999"}).content == whole
+    assert client.get(STREAM, {"range": "bytes=-0"}).status_code == 416
 
 
-def test_health_and_readiness(start):
-    client = start(ready=False)
-    assert client.get("/healthz").json() == {"status": "alive"}
-    assert client.ready().get("/readyz").json() == {"status": "ready"}
-    assert client.get("/readyz").headers["cache-control"] == "no-store"
+def test_conditions(client):
+    tag = client.get(STREAM).headers["etag"]
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        answer = client.get(STREAM, {"if-none-match": known})
+        assert (answer.status_code, answer.content) == (304, b"")
+        assert answer.headers["etag"] == tag
+        assert "content-disposition" not in answer.headers
+    assert client.get(f"{STREAM}?budget=5KB", {"if-none-match": tag}).status_code == 200
+    assert client.get(STREAM, {"if-match": '"other"'}).status_code == 412
+    assert client.get(STREAM, {"if-match": f"W/{tag}"}).status_code == 412
+    assert client.get(STREAM, {"if-match": tag, "range": "bytes=0-0"}).status_code == 206
 
 
-def test_not_ready_says_when_to_ask_again(start, models, tmp_path):
-    (models / "books" / "codes.npz").write_bytes(b"being written")
-    client = start(ready=False, models=(models,))
-    client.until(lambda: client.get("/v1/models/films/curve").status_code == 200)
-    for url in ("/readyz", "/v1/models/books/curve"):
-        answer = client.get(url)
-        assert answer.status_code == 503
-        assert answer.json()["type"] == "urn:elasticrec:problem:not-ready"
-        assert answer.headers["retry-after"] == "1"
+@pytest.mark.parametrize("path", ["/models", "/models/books", STREAM, f"{STREAM}?budget=5KB",
+                                  "/models/books/curve.json", "/", "/metrics"])  # fmt: skip
+def test_head_is_get_without_a_body(client, path):
+    got, head = client.get(path), client.get(path, method="HEAD")
+    assert head.status_code == got.status_code
+    assert head.content == b""
+    names = ("content-length", "content-type", "etag", "cache-control", "content-disposition")
+    if path != "/metrics":
+        assert [head.headers.get(n) for n in names] == [got.headers.get(n) for n in names]
 
 
-def test_head_is_get_without_a_body(client):
-    url = client.about("60KB")["url"]
-    for path in (url, "/v1/models", "/v1/models/books/bundles?budget=60KB", "/metrics"):
-        whole, head = client.get(path), client.get(path, method="HEAD")
-        assert head.status_code == whole.status_code
-        assert head.content == b""
-        if path != "/metrics":
-            assert head.headers["content-length"] == str(len(whole.content))
-    assert client.get(url, {"range": "bytes=0-9"}, method="HEAD").status_code == 200
+def test_head_reads_nothing_of_the_file(client, monkeypatch):
+    served = client.app.state.models.served["books"]
+    monkeypatch.setattr(served.stream, "read_now", None)
+    monkeypatch.setattr(served.stream, "read", None)
+    assert client.get(STREAM, method="HEAD").status_code == 200
 
 
-def test_browsers_of_other_sites_may_read_what_is_public(client):
-    url = client.about("60KB")["url"]
-    for path in (url, "/v1/models/books/curve", "/v1/models/books/bundles?budget=60KB"):
-        answer = client.get(path, {"origin": "https://shop.example"})
-        assert answer.headers["access-control-allow-origin"] == "*"
-        assert "ETag" in answer.headers["access-control-expose-headers"]
+def test_the_catalogue_is_sent_packed_to_who_can_unpack_it(client, made_models):
+    path, plain = "/models/books/catalogue.json", {"accept-encoding": "identity"}
+    content = (made_models / "books" / "catalogue.json").read_bytes()
+    whole, packed = client.get(path, plain), client.get(path, {"accept-encoding": "br, gzip"})
+    assert whole.content == packed.content == content
+    assert "content-encoding" not in whole.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(content) / 2
+    assert whole.headers["vary"] == packed.headers["vary"] == "Accept-Encoding"
+    assert whole.headers["etag"] != packed.headers["etag"]
+    assert len(gzip.compress(content)) > 0
+    known = {"if-none-match": packed.headers["etag"], "accept-encoding": "gzip"}
+    assert client.get(path, known).status_code == 304
+
+
+def test_the_curve_is_the_measured_one(client, made_models):
+    answer = client.get("/models/books/curve.json")
+    assert answer.json() == json.loads((made_models / "books" / "curve.json").read_text())
+
+
+def test_the_withdrawn_list_where_there_is_one(start, models):
+    client = start(models=(models,))
+    path = "/models/books/withdrawn.list"
+    answer = client.get(path)
+    assert answer.json()["type"] == "urn:elasticrec:problem:no-file"
+    model_id = client.get("/models/books").json()["model_id"]
+    content = WithdrawnList(model_id, [3, 5]).pack()
+    (models / "books" / "withdrawn.list").write_bytes(content)
+    client.until(lambda: client.get(path).status_code == 200)
+    assert client.get(path).content == content
+    assert client.get("/models/books").json()["files"]["withdrawn"] == "books/withdrawn.list"
+
+
+def test_pages_of_other_sites_may_read_streams(client):
+    headers = client.get(STREAM, {"origin": "https://shop.example"}).headers
+    assert headers["access-control-allow-origin"] == "*"
+    assert "ETag" in headers["access-control-expose-headers"]
     asked = {"origin": "https://shop.example", "access-control-request-method": "GET"}
-    allowed = client.get(url, asked, method="OPTIONS")
-    assert allowed.status_code == 204
-    assert "If-None-Match" in allowed.headers["access-control-allow-headers"]
-    private = "/v1/models/books/users/u1/vector"
-    assert "access-control-allow-origin" not in client.get(private).headers
-    assert client.get(private, asked, method="OPTIONS").status_code == 405
+    preflight = client.get(STREAM, asked, method="OPTIONS")
+    assert preflight.status_code == 204
+    assert "If-Range" in preflight.headers["access-control-allow-headers"]
+    refused = client.get("/models/books/vector", asked, method="OPTIONS")
+    assert refused.status_code == 405
+    assert "access-control-allow-origin" not in client.get("/models/books/vector").headers
 
 
-@pytest.mark.parametrize("prefix", ["", "/rec"])  # a proxy may strip it, or uvicorn may add it
-def test_links_stay_behind_a_proxys_prefix(client, prefix):
-    started = []
-
-    async def send(message):
-        started.append(message)
-
-    async def ask(path, query):
-        scope = {"type": "http", "method": "GET", "path": prefix + path, "query_string": query}
-        scope |= {"headers": [], "raw_path": path.encode(), "root_path": "/rec"}
-        await client.app(scope, None, send)
-
-    client.run(ask("/v1/models/books/bundles", b"budget=60KB"))
-    headers = dict(started[0]["headers"])
-    assert headers[b"location"].startswith(b"/rec/v1/bundles/")
-    assert headers[b"access-control-allow-origin"] == b"*"
-    client.run(ask("/v1/models", b""))
-    assert json.loads(started[3]["body"])["models"][0]["curve"] == "/rec/v1/models/books/curve"
-    client.run(ask("/v1/models/books/users/u1/vector", b""))
-    assert started[4]["status"] == 401
-    assert b"access-control-allow-origin" not in dict(started[4]["headers"])
+def test_the_openapi_document_names_every_route(client):
+    named = client.get("/openapi.json").json()["paths"].keys()
+    routes = {route.path for route in client.app.routes} - {"/", "/{file}", "/openapi.json"}
+    files = {f"/models/{{name}}/{name}" for name in
+             ("curve.json", "catalogue.json", "withdrawn.list")}  # fmt: skip
+    assert named == routes - {"/models/{name}/{file}"} | files

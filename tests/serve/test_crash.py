@@ -1,95 +1,100 @@
-"""A server killed at random moments leaves whole files, and one told to end finishes downloads."""
+"""A server that is killed or told to end while clients download."""
 
 import hashlib
+import http.client
 import signal
+import socket
 import threading
 import time
 
 import numpy as np
-import pytest
 
-from tests.serve.crash import ask, download, kill_rounds
-from tests.serve.making import servable
 from tests.serve.server import Server
 
-STEPS = range(6_000_000, 12_000_000, 100_000)
-"""Sizes that do not fit in the buffers between a server and its client."""
+PATH = "/models/large/stream.elastic?budget=9MB"
+SLOW_BYTES = 64 * 1024
 
 
-@pytest.fixture(scope="module")
-def larger(tmp_path_factory):
-    """A model whose bundles have up to a dozen megabytes."""
-    root = tmp_path_factory.mktemp("larger") / "books"
-    servable(root, n_items=100_000, n_blocks=8, titles=False)
-    return root
+class SlowConnection(http.client.HTTPConnection):
+    """One that takes little at a time, so that a download lasts."""
+
+    def connect(self):
+        self.sock = socket.socket()
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SLOW_BYTES)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect((self.host, self.port))
 
 
-def test_killed_at_random_everything_is_whole(larger, tmp_path):
-    options = [word for step in STEPS for word in ("--step", str(step))]
-    told = kill_rounds(
-        larger,
-        tmp_path / "shelf",
-        tmp_path / "log",
-        list(STEPS),
-        rounds=3,
-        rng=np.random.default_rng(1),
-        options=options,
-    )
-    assert told["bundles"]
-    assert told["cut off"]
+class Download:
+    """A file that a client has in part."""
+
+    def __init__(self):
+        self.content, self.etag = bytearray(), '"-1"'
+
+    @property
+    def is_done(self):
+        return len(self.content) == int(self.etag.strip('"').rpartition("-")[2])
+
+    def go_on(self, port, pause=0.0):
+        """Take the file bit by bit, until it is there or the server is not."""
+        connection = SlowConnection("127.0.0.1", port, timeout=30)
+        headers = {}
+        if self.content:
+            headers = {"Range": f"bytes={len(self.content)}-", "If-Range": self.etag}
+        try:
+            connection.request("GET", PATH, headers=headers)
+            answer = connection.getresponse()
+            assert answer.status == (206 if headers else 200)
+            self.etag = answer.headers["etag"]
+            while part := answer.read1(SLOW_BYTES):
+                self.content += part
+                time.sleep(pause)
+        except (OSError, http.client.HTTPException):
+            pass  # the server is gone
+        finally:
+            connection.close()
 
 
-def test_told_to_end_it_finishes_downloads(larger, tmp_path):
-    into = []
-    with Server(larger, tmp_path / "shelf", tmp_path / "log", "--no-plan-ahead") as server:
-        place = ask(server.port, "/v1/models/books/bundles?budget=12MB")[1]["location"]
-        sha256 = place.rpartition("/")[2]
-        taking = threading.Thread(target=download, args=(server.port, sha256, into, 0.002))
+def killed(root, log, rounds, rng):
+    """Downloads that were resumed after kill -9, over so many rounds; each is byte-identical."""
+    from elasticrec.stream.index import longest_prefix
+
+    path = root / "stream.elastic"
+    expected = hashlib.sha256(path.read_bytes()[: longest_prefix(path, 9_000_000)]).hexdigest()
+    resumed = 0
+    for _ in range(rounds):
+        found = [Download() for _ in range(3)]
+        with Server(root, log=log) as server:
+            threads = [threading.Thread(target=each.go_on, args=(server.port, 0.002))
+                       for each in found]  # fmt: skip
+            for thread in threads:
+                thread.start()
+            time.sleep(rng.uniform(0, 0.4))
+            server.kill()
+            for thread in threads:
+                thread.join()
+        with Server(root, log=log) as server:
+            for each in found:
+                if not each.is_done:
+                    resumed += bool(each.content)
+                    each.go_on(server.port)
+                assert hashlib.sha256(each.content).hexdigest() == expected
+            server.kill()
+    return resumed
+
+
+def test_a_download_goes_on_after_kill_9(large, tmp_path):
+    assert killed(large, tmp_path / "log", 3, np.random.default_rng(1)) > 0
+
+
+def test_told_to_end_it_finishes_downloads(large, tmp_path):
+    found = Download()
+    with Server(large, log=tmp_path / "log") as server:
+        taking = threading.Thread(target=found.go_on, args=(server.port, 0.002))
         taking.start()
-        while not into or not into[0].content:
+        while not found.content:
             pass
-        assert not into[0].is_done
         assert server.stop() in (0, -signal.SIGTERM)
         taking.join()
-    assert into[0].is_done
-    assert hashlib.sha256(into[0].content).hexdigest() == sha256
+    assert found.is_done
     assert "Traceback" not in (tmp_path / "log").read_text()
-
-
-def until(holds, seconds=60):
-    """Wait for something that another process does."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
-def searches(server):
-    """How many searches all processes together say they made."""
-    page = ask(server.port, "/metrics")[2].decode()
-    found = [line for line in page.splitlines() if line.startswith("elasticrec_searches_total")]
-    return sum(int(line.split()[1]) for line in found)
-
-
-def test_several_processes_share_one_shelf(larger, tmp_path):
-    options = ("--workers", "2", "--no-plan-ahead")
-    with Server(larger, tmp_path / "shelf", tmp_path / "log", *options) as server:
-        both = tmp_path / "shelf" / "workers"
-        until(lambda: len(list(both.glob("*.json"))) == 2)  # one alone says that it is ready
-        budgets = [400_000 + 50_000 * n for n in range(6)] * 4
-        places = {}
-
-        def get(budget):
-            place = ask(server.port, f"/v1/models/books/bundles?budget={budget}")[1]["location"]
-            places.setdefault(place, []).append(budget)
-            content = ask(server.port, place)[2]
-            assert hashlib.sha256(content).hexdigest() == place.rpartition("/")[2]
-
-        threads = [threading.Thread(target=get, args=(budget,)) for budget in budgets]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sum(map(len, places.values())) == len(budgets)
-        until(lambda: searches(server) == len(places))  # each tells its numbers now and then
-        assert server.stop() in (0, -signal.SIGTERM)

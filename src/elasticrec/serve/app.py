@@ -1,231 +1,257 @@
-"""The routes of the service. Each translates; the shelf, the registry and the keys decide."""
+"""The routes of the service. Each translates; models, files and keys decide."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Annotated, Any
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
+from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from elasticrec.serve import documents, metrics
+from elasticrec.errors import InputError
+from elasticrec.serve import metrics, page
 from elasticrec.serve.config import ServeConfig
-from elasticrec.serve.files import file_response
-from elasticrec.serve.gate import Gate
-from elasticrec.serve.logs import to_json_lines
-from elasticrec.serve.negotiation import (
-    BUDGET,
-    BUNDLE,
-    JSON,
-    PATCH,
-    VECTOR,
-    parse_budget,
-    wants_json,
-)
-from elasticrec.serve.openapi import answers, bearer_scheme, describe, handle_problems
-from elasticrec.serve.page import page_routes
+from elasticrec.serve.files import InMemory, file_response
+from elasticrec.serve.gate import REQUEST_ID, Gate
+from elasticrec.serve.metrics import Metrics
+from elasticrec.serve.models import CATALOGUE, Models, Served
 from elasticrec.serve.problems import Problem
-from elasticrec.serve.service import Service
-from elasticrec.serve.tokens import LONGEST_USER
-from elasticrec.version import __version__
+from elasticrec.serve.tokens import Keys, TokenError, bearer
+from elasticrec.space.budget import Budget
+from elasticrec.stream.publish import WITHDRAWN, models_document
 
-VARIABLE = "ELASTICREC_SERVE"
-"""The environment's variable with the settings for worker processes."""
+log = logging.getLogger(__name__)
+
 A_MINUTE = "public, max-age=60"
+JSON, BINARY = "application/json", "application/octet-stream"
+STREAM = "application/vnd.elasticrec.stream"
+VECTOR = "application/vnd.elasticrec.vector"
+OPENAPI = Path(__file__).with_name("openapi.json")
+BUDGET = r"([0-9]{1,18}|[0-9]{1,9}(\.[0-9]{1,9})? ?([kKmMgG][iI]?)?[bB])"
+"""Budgets as queries spell them."""
+_MEDIA_TYPES = {CATALOGUE: JSON, "curve.json": JSON, WITHDRAWN: BINARY}
 
-Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="A model.")]
-Sha256 = Annotated[str, Path(pattern=documents.SHA256, description="Hash of the file.")]
 
-router = APIRouter()
-
-
-def create_app(config: ServeConfig) -> FastAPI:
+def create_app(config: ServeConfig) -> Starlette:
     """The app of these settings."""
-    service = Service(config)
+    numbers = Metrics()
+    models = Models(config.models, numbers)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with service.running():
-            yield
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await run_in_threadpool(models.look)
+        watching = asyncio.create_task(_watch(models, config.poll_seconds))
+        yield
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
 
-    app = FastAPI(
-        title="elasticrec",
-        version=__version__,
-        description="One recommender, fitted to every device: bundles by budget.",
-        docs_url=None,
-        redoc_url=None,
+    app = Starlette(
+        routes=_routes(),
+        middleware=[Middleware(Gate, config=config, metrics=numbers)],
+        exception_handlers={Problem: _refused, HTTPException: _refused},
         lifespan=lifespan,
-        generate_unique_id_function=lambda route: route.name,
     )
-    app.state.service = service
-    app.include_router(router)
-    app.add_middleware(Gate, config=config, metrics=service.metrics)
-    handle_problems(app)
-    describe(app)
-    app.router.routes.extend(page_routes())
+    app.router.redirect_slashes = False
+    app.state.models, app.state.metrics, app.state.keys = models, numbers, Keys.load(config.keys)
+    app.state.openapi = OPENAPI.read_bytes()
     return app
 
 
-def from_environment() -> FastAPI:
-    """The app of the settings in the environment, for worker processes."""
-    to_json_lines()
-    return create_app(ServeConfig.from_json(os.environ[VARIABLE]))
+def _routes() -> list[Route]:
+    """Every route of the service."""
+    model = "/models/{name}"
+    listed: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
+        ("/healthz", healthz),
+        ("/readyz", readyz),
+        ("/readyz/{name}", model_readyz),
+        ("/metrics", metrics_text),
+        ("/openapi.json", openapi),
+        ("/models", list_models),
+        (model, model_facts),
+        (f"{model}/stream.elastic", stream),
+        (f"{model}/vector", vector),
+        (f"{model}/{{file}}", beside),
+        ("/", page_file),
+        ("/{file}", page_file),
+    ]
+    return [Route(path, endpoint) for path, endpoint in listed]
 
 
-def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
+async def _watch(models: Models, seconds: float) -> None:
+    """Look at the model folders again and again."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await run_in_threadpool(models.look)
+        except Exception:
+            log.exception("looking at the models failed")
 
 
-def _json(content: dict[str, Any], **headers: str) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
+    """The problem document of a refusal."""
+    if isinstance(error, HTTPException):
+        error = Problem.of_status(error.status_code, error.detail)
+    if not isinstance(error, Problem):
+        raise error
+    return error.response(request.scope[REQUEST_ID])
+
+
+def _models(request: Request) -> Models:
+    models: Models = request.app.state.models
+    return models
+
+
+def _model(request: Request) -> Served:
+    return _models(request).get(request.path_params["name"])
+
+
+def _json(content: dict[str, Any], status: int = 200) -> Response:
     body = json.dumps(content, separators=(",", ":"))
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(body, headers={"cache-control": A_MINUTE, **named}, media_type=JSON)
+    return Response(body, status, {"cache-control": "no-store"}, JSON)
 
 
-@router.get("/v1/models", responses=answers({200: documents.ModelsDocument}), tags=["models"])
-async def models(request: Request) -> Response:
+async def list_models(request: Request) -> Response:
     """All models that are served."""
-    root = request.scope.get("root_path", "")
-    now = _service(request).registry.now
-    return _json({"models": [documents.model_document(now[n], root) for n in sorted(now)]})
+    served = _models(request).served
+    content = models_document([_facts(served[name], "models/") for name in sorted(served)])
+    return Response(content, headers={"cache-control": A_MINUTE}, media_type=JSON)
 
 
-@router.get(
-    "/v1/models/{name}/curve",
-    responses=answers({200: documents.CurveDocument}, 400, 404, 410, 503),
-    tags=["models"],
-)
-async def curve(request: Request, name: Name) -> Response:
-    """Size against quality: a point per step."""
-    service = _service(request)
-    model = service.registry.get(name)
-    points = await run_in_threadpool(service.shelf.curve, model)
-    return _json(documents.curve_document(model, points))
+async def model_facts(request: Request) -> Response:
+    """The facts of one model."""
+    content = json.dumps(_facts(_model(request)), indent=1) + "\n"
+    return Response(content, headers={"cache-control": A_MINUTE}, media_type=JSON)
 
 
-@router.get(
-    "/v1/models/{name}/bundles",
-    responses=answers(
-        {200: documents.BundleDocument, 307: "Where the bundle is."}, 400, 404, 410, 503
-    ),
-    tags=["bundles"],
-)
-async def bundles(
-    request: Request,
-    name: Name,
-    budget: Annotated[
-        str,
-        Query(pattern=BUDGET, description="5MB, 512KB, 1MiB or plain bytes; rounded down."),
-    ],
-) -> Response:
-    """The bundle for a budget: a redirect to it, or with `Accept: application/json` about it."""
-    service = _service(request)
-    model = service.registry.get(name)
-    asked = parse_budget(budget)
-    bundle = await service.shelf.bundle_for(model, asked)
-    root = request.scope.get("root_path", "")
-    if wants_json(request.headers.get("accept")):
-        document = documents.bundle_document(bundle, asked.n_bytes, root)
-        return _json(document, vary="Accept")
-    headers = {"location": f"{root}/v1/bundles/{bundle.sha256}"}
-    return Response(None, 307, headers | {"cache-control": A_MINUTE, "vary": "Accept"})
+def _facts(served: Served, folder: str = "") -> dict[str, Any]:
+    """A model's facts, with links relative to the document that says them."""
+    files = {part: folder + link for part, link in served.facts["files"].items()}
+    etag = f'"{served.facts["sha256"]}-{served.stream.n_bytes}"'
+    return {**served.facts, "etag": etag, "files": files}
 
 
-@router.get(
-    "/v1/bundles/{sha256}",
-    responses=answers({200: BUNDLE, 206: BUNDLE, 304: "The client has it."}, 400, 404, 412, 416),
-    tags=["bundles"],
-)
-async def bundle(request: Request, sha256: Sha256) -> Response:
-    """A bundle, or a range of it."""
-    service = _service(request)
-    stall = service.config.stall_seconds
-    name = f"{sha256}.elastic"
-    return await file_response(request, service.shelf.store, name, BUNDLE, stall_seconds=stall)
+async def stream(request: Request) -> Response:
+    """The stream, or its longest prefix within a budget."""
+    served, name = _model(request), request.path_params["name"]
+    n_bytes, called = served.stream.n_bytes, f"{name}.elastic"
+    if "budget" in request.query_params:
+        budget, least = _budget(request.query_params["budget"]), served.index.head.least
+        if budget < least:
+            detail = f"a budget of {budget} bytes, the smallest useful size is {least}"
+            raise Problem("budget-too-small", detail, smallest_budget=least)
+        n_bytes = served.index.longest_prefix(budget)
+        called = f"{name}-{budget}.elastic"
+    headers = _headers(STREAM) | {"content-disposition": f'attachment; filename="{called}"'}
+    return file_response(request, served.stream, served.facts["sha256"], headers, n_bytes=n_bytes)
 
 
-@router.get(
-    "/v1/bundles/{sha256}/upgrade",
-    responses=answers(
-        {200: PATCH, 206: PATCH, 304: "The client has it."}, 400, 404, 409, 412, 416, 503
-    ),
-    tags=["bundles"],
-)
-async def upgrade(
-    request: Request,
-    sha256: Sha256,
-    to: Annotated[str, Query(pattern=documents.SHA256, description="Hash of the new bundle.")],
-) -> Response:
-    """What turns one bundle into another of the same model."""
-    service = _service(request)
-    patch = await service.shelf.upgrade(sha256, to)
-    stall = service.config.stall_seconds
-    return await file_response(request, service.shelf.store, patch.name, PATCH, stall_seconds=stall)
+def _budget(text: str) -> int:
+    """The bytes of a query's budget; 0 for less than one."""
+    if not re.fullmatch(BUDGET, text):
+        detail = f"budget: {text[:40]!r} is not a size, expected 5MB, 512KB, 1MiB or plain bytes"
+        raise Problem("malformed", detail)
+    try:
+        return Budget.parse(text).n_bytes
+    except InputError:
+        return 0
 
 
-@router.get(
-    "/v1/catalogues/{sha256}",
-    responses=answers(
-        {200: documents.CatalogueDocument, 206: JSON, 304: "The client has it."},
-        *(400, 404, 412, 416),
-    ),
-    tags=["bundles"],
-)
-async def catalogue(request: Request, sha256: Sha256) -> Response:
-    """Ids and titles of a model's items, in the order of its bundles."""
-    service = _service(request)
-    stall = service.config.stall_seconds
-    name = f"{sha256}.catalogue"
-    return await file_response(request, service.shelf.store, name, JSON, stall_seconds=stall)
+def _headers(media_type: str) -> dict[str, str]:
+    """Headers of a file that may change with the next version of its model."""
+    return {"content-type": media_type, "cache-control": f"{A_MINUTE}, no-transform"}
 
 
-@router.get(
-    "/v1/models/{name}/users/{user:path}/vector",
-    responses=answers({200: VECTOR}, 400, 401, 403, 404, 410, 503),
-    dependencies=[Depends(bearer_scheme)],
-    tags=["users"],
-)
-async def vector(
-    request: Request,
-    name: Name,
-    user: Annotated[str, Path(min_length=1, max_length=LONGEST_USER, description="Her id.")],
-    model_id: Annotated[
-        str | None,
-        Query(pattern=documents.SHA256, description="The model that the device's bundle is of."),
-    ] = None,
-) -> Response:
-    """One user's vector; private."""
-    service = _service(request)
-    service.allow(request.headers.get("authorization"), name, user)
-    model = service.registry.get(name)
-    if model_id not in (None, model.model_id):
-        raise Problem("model-gone", f"model {model_id} is gone; {name} is {model.model_id} now")
-    content = await run_in_threadpool(model.vector, user)
+async def beside(request: Request) -> Response:
+    """A file beside the stream: curve, catalogue or withdrawn items."""
+    served, called = _model(request), request.path_params["file"]
+    if called not in served.files or called not in _MEDIA_TYPES:
+        raise Problem("no-file", f"the model has no file {called!r}")
+    headers = _headers(_MEDIA_TYPES[called]) | {"vary": "Accept-Encoding"}
+    encodings = request.headers.get("accept-encoding", "")
+    if f"{called}.gz" in served.files and "gzip" in encodings:
+        called, headers["content-encoding"] = f"{called}.gz", "gzip"
+    file, sha256 = served.files[called]
+    return file_response(request, file, sha256, headers)
+
+
+async def vector(request: Request) -> Response:
+    """The vector of the user whom a token names."""
+    name = request.path_params["name"]
+    user = _user(request, name)
+    if request.method == "HEAD":
+        raise Problem("method-not-allowed", "HEAD, expected GET", headers={"allow": "GET"})
+    content = await run_in_threadpool(_model(request).vectors.file, user)
     if content is None:
         raise Problem("no-vector", "the model has no vector for this user")
     return Response(content, headers={"cache-control": "no-store"}, media_type=VECTOR)
 
 
-@router.get("/healthz", responses=answers({200: documents.HealthDocument}), tags=["operations"])
-async def healthz() -> Response:
-    """That the process lives."""
-    return _json({"status": "alive"}, cache_control="no-store")
+def _user(request: Request, name: str) -> str:
+    """The user of the request's token; refusals are alike whether or not a model exists."""
+    keys: Keys = request.app.state.keys
+    try:
+        return keys.user(bearer(request.headers.get("authorization")), name)
+    except TokenError as refused:
+        request.app.state.metrics.refused.add(1, refused.reason)
+        if refused.reason == "other-model":
+            raise Problem("forbidden", "the token is for another model") from None
+        invalid = "" if refused.reason == "missing" else ', error="invalid_token"'
+        challenge = {"www-authenticate": f'Bearer realm="elasticrec"{invalid}'}
+        raise Problem("unauthorized", "a valid token is needed", headers=challenge) from None
 
 
-@router.get("/readyz", responses=answers({200: documents.HealthDocument}, 503), tags=["operations"])
+async def healthz(request: Request) -> Response:  # noqa: ARG001
+    """An answer while the process lives."""
+    return _json({"status": "alive"})
+
+
 async def readyz(request: Request) -> Response:
-    """Whether every model is loaded."""
-    if not _service(request).registry.is_ready:
-        raise Problem("not-ready", "not every model is loaded", headers={"retry-after": "1"})
-    return _json({"status": "ready"}, cache_control="no-store")
+    """The state of every model; 200 while any is served, so that a bad one stops no other."""
+    models = _models(request)
+    states = dict.fromkeys(models.served, "ready") | models.failures
+    status = "ready" if models.served else "not ready"
+    return _json({"status": status, "models": states}, 200 if models.served else 503)
 
 
-@router.get("/metrics", responses=answers({200: "text/plain"}), tags=["operations"])
-async def metrics_page(request: Request) -> Response:
+async def model_readyz(request: Request) -> Response:
+    """The state of one model: 200 while its version on disk is served."""
+    models, name = _models(request), request.path_params["name"]
+    if name not in models.failures:
+        models.get(name)
+    state = models.failures.get(name, "ready")
+    return _json({"status": state}, 200 if state == "ready" else 503)
+
+
+async def metrics_text(request: Request) -> Response:
     """Numbers for Prometheus."""
-    text = await run_in_threadpool(_service(request).metrics_text)
+    _models(request).measure()
+    text = request.app.state.metrics.text()
     return Response(text, headers={"cache-control": "no-store"}, media_type=metrics.CONTENT_TYPE)
+
+
+async def openapi(request: Request) -> Response:
+    """This API as an OpenAPI document."""
+    return Response(request.app.state.openapi, media_type=JSON)
+
+
+async def page_file(request: Request) -> Response:
+    """A file of the page."""
+    name = request.path_params.get("file", page.INDEX)
+    found = page.files().get(name)
+    if found is None or request.path_params.get("file") == page.INDEX:
+        raise Problem("not-found", "the service has no such path")
+    content, media_type, sha256 = found
+    headers = {**page.HEADERS, "content-type": media_type}
+    return file_response(request, InMemory(content), sha256, headers)

@@ -1,4 +1,4 @@
-"""Files over HTTP: strong ETag, conditions, ranges (RFC 9110), streamed without blocking others."""
+"""Files over HTTP: strong ETags, conditions and ranges (RFC 9110), sent without blocking others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import errno
 import os
 import re
+import weakref
 from collections.abc import Mapping
+from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -14,157 +16,176 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from elasticrec.serve.kept import Kept
 from elasticrec.serve.problems import Problem
-from elasticrec.serve.store import Store
 
-FOREVER = "public, max-age=31536000, immutable"
-"""How long caches may keep what is called by its hash."""
 CHUNK_BYTES = 256 * 1024
-HEAD_ONLY = "elasticrec.head"
-"""The scope's flag for a HEAD request, which is routed as a GET."""
 _RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*", re.IGNORECASE)
-_TAG = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
 _NOT_NOW = (errno.EAGAIN, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
+Bytes = bytes | bytearray | memoryview
 
 
-async def file_response(
-    request: Request, store: Store, name: str, media_type: str, *, stall_seconds: float
+class OpenFile:
+    """A file that stays open, so that another one in its place changes no download."""
+
+    def __init__(self, path: Path) -> None:
+        self._handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._handle)
+        self.n_bytes = os.fstat(self._handle).st_size
+
+    def read_now(self, at: int, length: int) -> Bytes | None:
+        """Bytes that the system has in memory; None where they would have to be read."""
+        if not hasattr(os, "RWF_NOWAIT"):
+            return None
+        buffer = bytearray(length)
+        try:
+            count = os.preadv(self._handle, [buffer], at, os.RWF_NOWAIT)
+        except OSError as error:
+            if error.errno not in _NOT_NOW:
+                raise
+            return None
+        return buffer if count == length else buffer[:count] or None
+
+    def read(self, at: int, length: int) -> Bytes:
+        """Bytes of the file; waits for the disk."""
+        return os.pread(self._handle, length, at)
+
+
+class InMemory:
+    """A file whose bytes are held."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = memoryview(content)
+        self.n_bytes = len(content)
+
+    def read_now(self, at: int, length: int) -> Bytes | None:
+        """Bytes of the file."""
+        return self.read(at, length)
+
+    def read(self, at: int, length: int) -> Bytes:
+        """Bytes of the file."""
+        return self._content[at : at + length]
+
+
+def file_response(
+    request: Request,
+    file: OpenFile | InMemory,
+    name: str,
+    headers: Mapping[str, str],
+    *,
+    n_bytes: int | None = None,
 ) -> Response:
-    """The answer to a request for a file of the shelf: 200, 206, 304, or a refusal.
+    """The answer to a request for the first bytes of a file: 200, 206, 304, or a refusal.
 
     Args:
-        stall_seconds: how long a client may take nothing before it is cut off.
+        name: of the content of the whole file, such as its hash; with the length it is the ETag.
+        n_bytes: length of what is offered; by default the whole file.
     """
-    opening = (
-        store.open(name) if store.is_checked(name) else await run_in_threadpool(store.open, name)
-    )
-    if opening is None:
-        raise Problem("unknown-file", f"{name.partition('.')[0]} is not on the shelf")
-    handle, kept = opening
-    try:
-        headers = _headers(kept, media_type)
-        if not_modified(request.headers, headers["etag"]):
-            os.close(handle)
-            return Response(None, 304, {k: headers[k] for k in ("etag", "cache-control")})
-        span = None if HEAD_ONLY in request.scope else wanted_range(request.headers, kept)
-    except Problem:
-        os.close(handle)
-        raise
-    start, stop = span or (0, kept.n_bytes)
+    length = file.n_bytes if n_bytes is None else n_bytes
+    tag = f"{name}-{length}"
+    if _is_known(request.headers, tag):
+        kept = {k: headers[k] for k in ("cache-control", "vary") if k in headers}
+        return Response(None, 304, {"etag": f'"{tag}"'} | kept)
+    span = _wanted_range(request.headers, name, length) if request.method == "GET" else None
+    start, stop = span or (0, length)
+    headers = {**headers, "etag": f'"{tag}"', "accept-ranges": "bytes"}
     headers["content-length"] = str(stop - start)
-    if span is not None:
-        headers["content-range"] = f"bytes {start}-{stop - 1}/{kept.n_bytes}"
-    return FileBody(handle, start, stop, 206 if span else 200, headers, stall_seconds)
+    if span:
+        headers["content-range"] = f"bytes {start}-{stop - 1}/{length}"
+    return FileBody(file, start, stop, 206 if span else 200, headers)
 
 
-def not_modified(headers: Headers, etag: str) -> bool:
+def _is_known(headers: Headers, tag: str) -> bool:
     """Whether the client has the file already; a failed If-Match is refused."""
     expected = headers.get("if-match")
-    if expected is not None and not _matches(expected, etag, weak=False):
-        raise Problem("precondition-failed", f"the file's ETag is {etag}")
+    if expected is not None and not _matches(expected, tag, weak=False):
+        raise Problem("precondition-failed", f'the ETag of the file is "{tag}"')
     known = headers.get("if-none-match")
-    return known is not None and _matches(known, etag, weak=True)
+    return known is not None and _matches(known, tag, weak=True)
 
 
-def wanted_range(headers: Headers, kept: Kept) -> tuple[int, int] | None:
+def _matches(field: str, tag: str, *, weak: bool) -> bool:
+    """Whether a list of entity tags names this one."""
+    if field.strip() == "*":
+        return True
+    return any(match[2] == tag and (weak or not match[1]) for match in _TAG.finditer(field))
+
+
+def _wanted_range(headers: Headers, name: str, length: int) -> tuple[int, int] | None:
     """Start and stop of the one range asked for; None where the whole file is to be sent.
 
-    What is malformed, and several ranges at once, get the whole file, as the standard allows.
+    A malformed range, and several at once, get the whole file, as the standard allows. If-Range
+    may name any prefix of the same file: their bytes are equal, so a longer one continues a
+    shorter one.
     """
     text, condition = headers.get("range"), headers.get("if-range")
-    if text is None or (condition is not None and condition.strip() != f'"{kept.sha256}"'):
+    if text is None:
         return None
+    if condition is not None:
+        known = _TAG.fullmatch(condition.strip())
+        if known is None or known[1] or known[2].rpartition("-")[0] != name:
+            return None
     match = _RANGE.fullmatch(text.strip())
     if match is None or match[1] == match[2] == "":
         return None
     if match[1]:
-        start = int(match[1])
-        stop = min(int(match[2]) + 1, kept.n_bytes) if match[2] else kept.n_bytes
+        start, stop = int(match[1]), min(int(match[2] or length - 1) + 1, length)
         if match[2] and int(match[2]) < start:
             return None
     else:
-        start, stop = max(0, kept.n_bytes - int(match[2])), kept.n_bytes
+        start, stop = max(0, length - int(match[2])), length
     if start >= stop:
-        raise Problem(
-            "range-not-satisfiable",
-            f"the file has {kept.n_bytes} bytes",
-            headers={"content-range": f"bytes */{kept.n_bytes}"},
-        )
+        unsatisfied = {"content-range": f"bytes */{length}"}
+        raise Problem("range-not-satisfiable", f"the file has {length} bytes", headers=unsatisfied)
     return start, stop
 
 
 class FileBody(Response):
-    """A part of an open file as the body of a response; closes the file."""
+    """A part of a file as the body of a response."""
 
     def __init__(
         self,
-        handle: int,
+        file: OpenFile | InMemory,
         start: int,
         stop: int,
         status_code: int,
         headers: Mapping[str, str],
-        stall_seconds: float,
     ) -> None:
-        self.status_code, self.background = status_code, None
-        self.body = b""
-        self._handle, self._start, self._stop = handle, start, stop
-        self._stall_seconds = stall_seconds
+        self.status_code, self.background, self.body = status_code, None, b""
+        self._file, self._start, self._stop = file, start, stop
         self.raw_headers = [(k.encode("latin-1"), v.encode("latin-1")) for k, v in headers.items()]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send headers and body."""
+        start = {"type": "http.response.start", "status": self.status_code}
+        await send({**start, "headers": self.raw_headers})
+        if scope["method"] == "HEAD" or self._start == self._stop:
+            await send({"type": "http.response.body", "body": b""})
+        elif self._stop - self._start <= CHUNK_BYTES:
+            await self._send_chunk(send, self._start)
+        else:
+            await self._send_chunks(receive, send)
+
+    async def _send_chunks(self, receive: Receive, send: Send) -> None:
+        """Send all chunks, or those before the client left."""
+        await receive()  # the empty body of the request
+        gone = asyncio.ensure_future(receive())
         try:
-            start = {"type": "http.response.start", "status": self.status_code}
-            await send({**start, "headers": self.raw_headers})
-            if HEAD_ONLY in scope:
-                await send({"type": "http.response.body", "body": b""})
-            else:
-                await self._stream(send)
+            at = self._start
+            while at < self._stop and not gone.done():
+                at = await self._send_chunk(send, at)
+                await asyncio.sleep(0)  # a quick client must not keep the others waiting
         finally:
-            os.close(self._handle)
+            gone.cancel()
 
-    async def _stream(self, send: Send) -> None:
-        at = self._start
-        while at < self._stop:
-            chunk = read_now(self._handle, at, min(CHUNK_BYTES, self._stop - at))
-            if chunk is None:  # not in memory: let a thread wait for the disk
-                length = min(CHUNK_BYTES, self._stop - at)
-                chunk = await run_in_threadpool(os.pread, self._handle, length, at)
-            if not chunk:
-                raise OSError(f"a file on the shelf ends at byte {at}, expected {self._stop}")
-            at += len(chunk)
-            async with asyncio.timeout(self._stall_seconds):
-                body = {"type": "http.response.body", "body": chunk}
-                await send({**body, "more_body": at < self._stop})
-            await asyncio.sleep(0)  # a quick client must not keep the others waiting
-
-
-def read_now(handle: int, at: int, length: int) -> bytes | bytearray | None:
-    """Bytes of a file that the system has in memory; None where they would have to be read."""
-    if not hasattr(os, "RWF_NOWAIT"):
-        return None
-    buffer = bytearray(length)
-    try:
-        count = os.preadv(handle, [buffer], at, os.RWF_NOWAIT)
-    except OSError as error:
-        if error.errno not in _NOT_NOW:
-            raise
-        return None
-    return buffer if count == length else buffer[:count] or None
-
-
-def _headers(kept: Kept, media_type: str) -> dict[str, str]:
-    return {
-        "content-type": media_type,
-        "etag": f'"{kept.sha256}"',
-        "cache-control": FOREVER,
-        "accept-ranges": "bytes",
-    }
-
-
-def _matches(field: str, etag: str, *, weak: bool) -> bool:
-    """Whether a list of entity tags names this one."""
-    if field.strip() == "*":
-        return True
-    return any(match[2] == etag and (weak or not match[1]) for match in _TAG.finditer(field))
+    async def _send_chunk(self, send: Send, at: int) -> int:
+        """Send the bytes from here on; the place after them."""
+        length = min(CHUNK_BYTES, self._stop - at)
+        chunk = self._file.read_now(at, length)
+        if chunk is None:  # not in memory: a thread waits for the disk
+            chunk = await run_in_threadpool(self._file.read, at, length)
+        if not chunk:
+            raise OSError(f"a file ends at byte {at}, expected {self._stop}")
+        at += len(chunk)
+        await send({"type": "http.response.body", "body": chunk, "more_body": at < self._stop})
+        return at

@@ -1,4 +1,4 @@
-"""Gate: what every request passes: limits, a request id, headers for browsers, log and metrics."""
+"""Gate: the limits, request id, headers, log line and metrics of every request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from elasticrec.serve.config import ServeConfig
-from elasticrec.serve.files import HEAD_ONLY
 from elasticrec.serve.metrics import Metrics
 from elasticrec.serve.problems import Problem
 
@@ -22,9 +21,10 @@ log = logging.getLogger(__name__)
 
 REQUEST_ID = "elasticrec.request_id"
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_PRIVATE = re.compile(r"/v1/models/[^/]*/users(/|$)")
+_PUBLIC = re.compile(r"/models(/.*)?(?<!/vector)")
+"""Paths that pages of other sites may read: everything of the models but users' vectors."""
 QUIET = ("/healthz", "/readyz", "/metrics")
-"""Asked all the time: their lines are for debugging, and a busy service answers them too."""
+"""Asked all the time: logged for debugging only, and answered by a busy service too."""
 CORS = {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "ETag, Content-Range, Accept-Ranges, X-Request-Id",
@@ -37,7 +37,7 @@ PREFLIGHT = CORS | {
 
 
 class Gate:
-    """The outermost part of the app; everything behind it sees HEAD as GET."""
+    """The outermost part of the app."""
 
     def __init__(self, app: ASGIApp, config: ServeConfig, metrics: Metrics) -> None:
         self._app, self._config, self._metrics = app, config, metrics
@@ -49,22 +49,18 @@ class Gate:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        if scope["path"] not in QUIET:
-            self._metrics.asked = time.monotonic()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        inner = dict(scope) | {REQUEST_ID: given if _ID.fullmatch(given) else secrets.token_hex(8)}
-        if scope["method"] == "HEAD":
-            inner |= {"method": "GET", HEAD_ONLY: True}
-        sent = Sent(send, inner)
+        scope[REQUEST_ID] = given if _ID.fullmatch(given) else secrets.token_hex(8)
+        sent = Sent(send, scope)
         self._in_flight += 1
         self._metrics.in_flight.set(self._in_flight)
         try:
-            await self._answer(inner, headers, receive, sent)
+            await self._answer(scope, headers, receive, sent)
         finally:
             self._in_flight -= 1
             self._metrics.in_flight.set(self._in_flight)
-            self._note(scope["method"], inner, sent, time.perf_counter() - started)
+            self._note(scope, sent, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, headers: Headers, receive: Receive, sent: Sent) -> None:
         try:
@@ -76,38 +72,37 @@ class Gate:
         except Problem as problem:
             await problem.response(scope[REQUEST_ID])(scope, receive, sent)
         except Exception:
-            if sent.status:
-                log.warning("cut off", extra={"request_id": scope[REQUEST_ID]}, exc_info=True)
-                raise
             log.exception("mistake", extra={"request_id": scope[REQUEST_ID]})
+            if sent.status:
+                raise
             mistake = Problem("internal", "the log of the service says more")
             await mistake.response(scope[REQUEST_ID])(scope, receive, sent)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
-        """Refuse what is too much."""
+        """Refuse requests beyond the limits."""
+        limits = self._config
         url_bytes = len(scope.get("raw_path", b"")) + len(scope["query_string"])
-        if url_bytes > self._config.url_bytes:
-            raise Problem(
-                "url-too-long", f"{url_bytes} bytes, the most is {self._config.url_bytes}"
-            )
-        length = headers.get("content-length", "0")
-        body_bytes = int(length) if length.isdecimal() and len(length) < 16 else None
-        too_long = body_bytes is None or body_bytes > self._config.body_bytes
-        if too_long or "transfer-encoding" in headers:
-            detail = f"a request has a body of {self._config.body_bytes} bytes at most"
+        if url_bytes > limits.url_bytes:
+            raise Problem("url-too-long", f"{url_bytes} bytes, expected {limits.url_bytes} at most")
+        header_bytes = url_bytes + sum(len(k) + len(v) + 4 for k, v in scope["headers"])
+        if header_bytes > limits.header_bytes:
+            detail = f"{header_bytes} bytes, expected {limits.header_bytes} at most"
+            raise Problem("headers-too-large", detail, headers={"connection": "close"})
+        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+            detail = "the request has a body, expected none"
             raise Problem("body-too-large", detail, headers={"connection": "close"})
-        if self._in_flight > self._config.requests and scope["path"] not in QUIET:
-            again = {"retry-after": str(self._config.retry_seconds)}
-            raise Problem("busy", f"{self._in_flight} requests are being answered", headers=again)
+        if self._in_flight > limits.requests and scope["path"] not in QUIET:
+            detail = f"{self._in_flight} requests are being answered"
+            raise Problem("busy", detail, headers={"retry-after": "1"})
 
-    def _note(self, method: str, scope: Scope, sent: Sent, seconds: float) -> None:
-        """One line of the log, and the numbers."""
-        route = getattr(scope.get("route"), "path", "other")
-        method = method if method in ("GET", "HEAD", "OPTIONS") else "other"
+    def _note(self, scope: Scope, sent: Sent, seconds: float) -> None:
+        """Count the request, and log it in one line."""
+        route = getattr(scope.get("endpoint"), "__name__", "other")
+        method = scope["method"] if scope["method"] in ("GET", "HEAD", "OPTIONS") else "other"
         self._metrics.requests.add(1, route, method, str(sent.status))
         self._metrics.seconds.observe(seconds, route)
         self._metrics.sent.add(sent.n_bytes, route)
-        level = logging.DEBUG if route in QUIET else logging.INFO
+        level = logging.DEBUG if scope["path"] in QUIET else logging.INFO
         if log.isEnabledFor(level):
             about: Mapping[str, Any] = {
                 "request_id": scope[REQUEST_ID],
@@ -124,9 +119,9 @@ class Sent:
     """A response on its way out: adds headers, drops the body of a HEAD, and counts."""
 
     def __init__(self, send: Send, scope: Scope) -> None:
-        self._send, self._head = send, HEAD_ONLY in scope
+        self._send, self._is_head = send, scope["method"] == "HEAD"
         self._added = {"x-request-id": scope[REQUEST_ID], "x-content-type-options": "nosniff"}
-        if _is_public(scope):
+        if _PUBLIC.fullmatch(scope["path"]):
             self._added |= CORS
         self.status, self.n_bytes = 0, 0
 
@@ -139,20 +134,13 @@ class Sent:
             listed = [*message["headers"], *(pair for pair in more if pair[0] not in present)]
             message = {**message, "headers": listed}
         elif message["type"] == "http.response.body":
-            if self._head:
+            if self._is_head:
                 message = {**message, "body": b""}
             self.n_bytes += len(message.get("body", b""))
         await self._send(message)
 
 
 def _is_preflight(scope: Scope, headers: Headers) -> bool:
-    """Whether a browser asks if it may ask."""
+    """Whether a browser asks if a page of another site may ask."""
     asked = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-    return asked and _is_public(scope)
-
-
-def _is_public(scope: Scope) -> bool:
-    """Whether pages of other sites may read what is asked for."""
-    root, path = scope.get("root_path", ""), scope["path"]
-    path = path.removeprefix(root) if path.startswith(f"{root}/") else path
-    return path.startswith("/v1/") and not _PRIVATE.match(path)
+    return asked and bool(_PUBLIC.fullmatch(scope["path"]))

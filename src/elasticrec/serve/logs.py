@@ -1,6 +1,6 @@
-"""Logs as JSON lines: a date, a level, what happened, and facts beside it.
+"""Logs as JSON lines: a date, a level, an event, and facts beside it.
 
-Neither tokens nor vectors nor ids of users are ever given to a logger of the service.
+No logger of the service is ever given a token, a vector or the id of a user.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import sys
 import time
 from typing import Any, TextIO
 
+ONCE_SECONDS = 10.0
+"""An equal message of the server below is logged once in so many seconds."""
 _PLAIN = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
-"""What every record has; the rest was given by `extra`."""
+"""The fields of every record; the others were given by `extra`."""
 
 
 class JsonLines(logging.Formatter):
@@ -33,10 +35,29 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=True, default=str)
 
 
+class NoFlood(logging.Filter):
+    """Passes an equal message of asyncio or uvicorn once per interval: clients can cause them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log a record."""
+        if not record.name.startswith(("asyncio", "uvicorn")):
+            return True
+        event, now = str(record.msg)[:40], time.monotonic()
+        if now - self._last.get(event, -ONCE_SECONDS) < ONCE_SECONDS:
+            return False
+        self._last[event] = now
+        return True
+
+
 def to_json_lines(level: int = logging.INFO, stream: TextIO | None = None) -> None:
     """Send all logs of this process to a stream, stdout by default, as JSON lines."""
     handler = logging.StreamHandler(stream or sys.stdout)
     handler.setFormatter(JsonLines())
+    handler.addFilter(NoFlood())
     root = logging.getLogger()
     root.handlers, root.level = [handler], level
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):

@@ -1,147 +1,206 @@
-"""Served: one version of a model in memory, ready to answer. Load: from its folder, checked."""
+"""Models that are served: each from the files of its folder, looked at again for new versions."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
-import time
-from collections.abc import Callable
+import logging
+import os
+import threading
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
-from elasticrec.blocks.folder import FILES, ModelFolder, Part
-from elasticrec.stream.catalogue import catalogue
-from elasticrec.bundle.material import Material
-from elasticrec.stream.person import vector_file
-from elasticrec.errors import InputError
 from elasticrec.data.ids import Ids
-from elasticrec.search.searcher import Searcher
-from elasticrec.serve.config import ServeConfig
-from elasticrec.serve.course import Course
-from elasticrec.serve.steps import Steps
+from elasticrec.errors import InputError
+from elasticrec.model import FILES, Model
+from elasticrec.serve.files import InMemory, OpenFile
+from elasticrec.serve.metrics import Metrics
+from elasticrec.serve.problems import Problem
+from elasticrec.stream.index import StreamIndex
+from elasticrec.stream.publish import NAME, WITHDRAWN, Release
+from elasticrec.stream.vector import vector_bytes
 
-NEEDED = ("split", "table", "groups", "menu", "codes", "neighbours", "mixing", "estimator")
-"""Parts that a model must have to be served."""
-_P = TypeVar("_P", bound=Part)
+log = logging.getLogger(__name__)
+
+CATALOGUE = FILES["catalogue"]
+GZIP_LEVEL = 6
+Signature = tuple[tuple[int, int, int] | None, ...]
+"""Changes whenever one of a folder's served files does."""
 
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """One version of a model; never changes."""
+    """One version of a model; it never changes."""
 
-    name: str
-    """What it is called in URLs."""
-    version: str
-    """Hex sha256 of everything that its bundles depend on."""
-    material: Material
-    """What bundles are packed from."""
-    course: Course
-    """Where searches start."""
-    steps: Steps
-    """What budgets are rounded down to."""
-    catalogue: bytes
-    """Ids and titles, as devices read them."""
-    user_ids: Ids
-    """Original ids of the users who have a vector."""
-    users: np.ndarray | None
-    """(U, D) their vectors; None where devices need none."""
-    loaded: float
-    """When it was loaded, in seconds since 1970."""
+    index: StreamIndex
+    stream: OpenFile
+    files: dict[str, tuple[InMemory, str]]
+    """Files beside the stream by name, and what their ETags begin with."""
+    facts: dict[str, Any]
+    """The entry of the list of models; its links are relative to `/models/`."""
+    vectors: Vectors
 
-    @property
-    def model_id(self) -> str:
-        """Hex sha256 that bundles and vectors carry."""
-        return self.material.model_id
 
-    @property
-    def metric(self) -> str:
-        """What estimates estimate, such as `recall@50`."""
-        return self.course.searcher.metric
+class Vectors:
+    """Users' vectors of a model folder, read when the first one is asked for."""
 
-    @property
-    def vector_bytes(self) -> int:
-        """What a person's vector takes beside a bundle, within the budget."""
-        return self.material.accounting().reserved_bytes
+    def __init__(self, root: Path, model_id: str) -> None:
+        self._root, self._model_id = root, model_id
+        self._lock = threading.Lock()
+
+    def file(self, user: str) -> bytes | None:
+        """The file with one user's vector; None where the model has none."""
+        with self._lock:
+            ids, vectors = self._read
+        number = int(ids.numbers([user])[0]) if len(vectors) else -1
+        if number < 0 or not vectors[number].any():
+            return None
+        return vector_bytes(vectors[number], self._model_id)
 
     @cached_property
-    def catalogue_sha256(self) -> str:
-        """Hex hash of the catalogue."""
-        return hashlib.sha256(self.catalogue).hexdigest()
+    def _read(self) -> tuple[Ids, np.ndarray]:
+        """Original user ids, and (U, D) half-precision vectors of length 1, or 0 where none is."""
+        model = Model.open(self._root)
+        vectors = model.server_vectors() if model.has("table") else None
+        if vectors is None:
+            return Ids.of([]), np.empty((0, 0), dtype=np.float16)
+        if model.id != self._model_id:
+            raise InputError(f"{self._root}: is another model now, expected {self._model_id}")
+        lengths = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+        usable = np.isfinite(lengths) & (lengths > 0)
+        halves = np.where(usable, vectors / np.where(usable, lengths, 1), 0).astype(np.float16)
+        return model.split.user_ids, halves
 
-    def vector(self, user: str) -> bytes | None:
-        """The file with one user's vector; None where the model has none."""
-        if self.users is None:
-            return None
-        number = int(self.user_ids.numbers([user])[0])
-        if number < 0:
-            return None
+
+class Models:
+    """All models by name, and why others are not served."""
+
+    def __init__(self, paths: tuple[Path, ...], metrics: Metrics) -> None:
+        self._paths, self._metrics = paths, metrics
+        self._seen: dict[str, Signature] = {}
+        self._missing: set[str] = set()
+        self.served: dict[str, Served] = {}
+        """Never changed, only replaced."""
+        self.failures: dict[str, str] = {}
+        """Why the version on disk is not served, in one line."""
+
+    def get(self, name: str) -> Served:
+        """The present version of a model."""
+        found = self.served.get(name)
+        if found is None and name in self.failures:
+            raise Problem("not-ready", f"model {name} could not be loaded; the log says why")
+        if found is None:
+            raise Problem("unknown-model", f"no model is called {name!r}")
+        return found
+
+    def look(self) -> None:
+        """Take up new versions, and forget models whose folders are gone."""
+        found = find_models(self._paths)
+        gone = (self.served.keys() | self.failures.keys()) - found.keys()
+        for name in gone & self._missing:  # twice in a row: a rename takes a moment
+            self.served = {key: value for key, value in self.served.items() if key != name}
+            self.failures.pop(name, None)
+            log.warning("model is gone", extra={"model": name})
+        self._missing = gone
+        for name, root in found.items():
+            self._renew(name, root)
+
+    def _renew(self, name: str, root: Path) -> None:
+        """Load the version of a model on disk, unless it was seen; the old one stays till then."""
         try:
-            return vector_file(self.users[number], self.material.codes, self.model_id)
-        except InputError:  # a vector of length 0 says nothing
-            return None
+            root = root.resolve()  # a link may turn while its files are read
+            signature = _signature(root)
+            if signature == self._seen.get(name):
+                return
+            served = load(name, root)
+            if _signature(root) != signature:
+                raise InputError(f"{root}: changed while it was read")
+        except Exception as error:  # whatever lies in a folder, the others are served
+            if self.failures.get(name) != str(error):
+                known = isinstance(error, InputError | OSError)
+                about = {"model": name, "reason": str(error)}
+                log.warning("model not loaded", extra=about, exc_info=None if known else error)
+                self._metrics.failures.add(1, name)
+            self.failures[name] = str(error)
+            return
+        self._seen[name] = signature
+        self.failures.pop(name, None)
+        self.served = {**self.served, name: served}
+        self._metrics.loads.add(1, name)
+        log.info("model loaded", extra={"model": name, "model_id": served.facts["model_id"]})
+
+    def measure(self) -> None:
+        """Set the gauges of the models."""
+        self._metrics.models.values = {
+            (n, s.facts["model_id"]): [1.0] for n, s in self.served.items()
+        }
+        ready: dict[tuple[str, ...], list[float]]
+        ready = {(n,): [float(n not in self.failures)] for n in self.served.keys() | self.failures}
+        self._metrics.ready.values = ready
 
 
-class ReadOnce(ModelFolder):
-    """A model folder whose parts are read once, however many ask for them."""
-
-    def __init__(self, root: Path, content: dict[str, Any]) -> None:
-        super().__init__(root, content)
-        self._read: dict[str, Part] = {}
-
-    def load_part(self, name: str, load: Callable[[Path], _P]) -> _P:
-        """A part, checked against model.json the first time."""
-        if name not in self._read:
-            self._read[name] = super().load_part(name, load)
-        return cast("_P", self._read[name])
-
-    def forget(self) -> None:
-        """Let go of what was read."""
-        self._read.clear()
-
-
-def check_servable(folder: ModelFolder) -> None:
-    """Refuse a folder that lacks a part, before any part is read."""
-    missing = [part for part in NEEDED if not folder.has(part)]
-    if missing:
-        raise InputError(
-            f"{folder.root} has no {', '.join(missing)}; bundles can be made of a model that was "
-            "trained, stored and estimated"
-        )
-
-
-def version_of(folder: ModelFolder, config: ServeConfig) -> str:
-    """Hex sha256 of all that the bundles of a folder depend on: parts, date, settings."""
-    named = [f"{part}:{folder.fingerprint(part)}" for part in FILES if folder.has(part)]
-    named.append(f"trained:{folder.about.get('trained')}")
-    named += [f"{name}:{getattr(config, name)}" for name in ("ids", "map", "rounds", "children")]
-    named += [f"seed:{config.seed}", f"steps:{config.steps}"]
-    return hashlib.sha256("|".join(named).encode()).hexdigest()
-
-
-def load(name: str, root: Path, config: ServeConfig) -> Served:
-    """The model in a folder, every part checked against what model.json says of it."""
-    folder = cast("ReadOnce", ReadOnce.open(root.resolve()))  # a link may turn meanwhile
-    check_servable(folder)
-    material = Material.of(folder, config.ids, config.map)
-    searcher = Searcher(folder, accounting="file", charged=material.accounting())
-    course = Course.of(searcher)
-    split, users = folder.split(), folder.table().users
-    written = catalogue(split.item_ids, split.titles, folder.model_id)
-    folder.forget()
-    _ = material.slots  # packed now, or the first bundle would take longer
-    reserved = material.accounting().reserved_bytes
-    least = max(course.least_bytes, -(-material.codes.n_items // 8) + reserved)
+def load(name: str, root: Path) -> Served:
+    """The model in a folder, every file checked against the hash that is recorded of it."""
+    release = Release.of(root)
+    files = {
+        file: (InMemory(content), hashlib.sha256(content).hexdigest())
+        for file, content in release.beside.items()
+    }
+    if CATALOGUE in files:
+        packed = gzip.compress(release.beside[CATALOGUE], GZIP_LEVEL, mtime=0)
+        files[f"{CATALOGUE}.gz"] = (InMemory(packed), f"{files[CATALOGUE][1]}-gzip")
+    links = {file.partition(".")[0]: f"{name}/{file}" for file in release.beside}
     return Served(
-        name=name,
-        version=version_of(folder, config),
-        material=material,
-        course=course,
-        steps=Steps.of(config.steps, least, course.full_bytes),
-        catalogue=written,
-        user_ids=split.user_ids,
-        users=users,
-        loaded=time.time(),
+        release.index,
+        OpenFile(release.stream),
+        files,
+        release.facts(name, {"stream": f"{name}/{FILES['stream']}"} | links),
+        Vectors(root, release.index.head.model_id.hex()),
     )
+
+
+def find_models(paths: tuple[Path, ...]) -> dict[str, Path]:
+    """Model folders by name: the given ones, and those inside given folders."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        inside = [path] if (path / "model.json").exists() else sorted(_folders(path))
+        for root in inside:
+            name = Path(os.path.abspath(root)).name  # a link's own name
+            if NAME.fullmatch(name) and (root / "model.json").exists():
+                found.setdefault(name, root)
+    return found
+
+
+def check_models(paths: tuple[Path, ...]) -> None:
+    """Refuse paths at which there is nothing to serve."""
+    for path in paths:
+        if not find_models((path,)):
+            raise InputError(
+                f"{path}: is no model folder and holds none, expected a folder with model.json "
+                "whose name has letters, digits, dots, dashes and underscores"
+            )
+
+
+def _folders(path: Path) -> list[Path]:
+    try:
+        return [entry for entry in path.iterdir() if entry.is_dir()]
+    except OSError:
+        return []
+
+
+def _signature(root: Path) -> Signature:
+    """The inode, time and size of each file that is served; None for one that is not there."""
+    names = ("model.json", FILES["stream"], FILES["curve"], CATALOGUE, WITHDRAWN)
+    return tuple(_state(root / name) for name in names)
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -1,4 +1,4 @@
-"""Problems: every refusal as a problem document (RFC 9457), with a type that programs can tell."""
+"""Problems: every refusal as a problem document (RFC 9457) with a type that programs can read."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ PREFIX = "urn:elasticrec:problem:"
 KINDS: dict[str, tuple[int, str]] = {
     "malformed": (400, "The request is malformed"),
     "unauthorized": (401, "A valid token is needed"),
-    "forbidden": (403, "The token is for something else"),
+    "forbidden": (403, "The token is for another model"),
     "not-found": (404, "There is nothing here"),
     "unknown-model": (404, "There is no such model"),
-    "unknown-file": (404, "There is no such file on the shelf"),
+    "no-file": (404, "The model has no such file"),
     "no-vector": (404, "There is no such vector"),
-    "budget-too-small": (404, "No bundle is that small"),
+    "budget-too-small": (404, "No stream is that small"),
     "method-not-allowed": (405, "This can only be read"),
-    "different-models": (409, "The two bundles are of different models"),
-    "model-gone": (410, "That model is gone"),
     "precondition-failed": (412, "The file is not the expected one"),
     "body-too-large": (413, "Requests have no body"),
     "url-too-long": (414, "The URL is too long"),
     "range-not-satisfiable": (416, "The file has no such range"),
+    "headers-too-large": (431, "The headers are too long"),
     "internal": (500, "The service made a mistake"),
     "busy": (503, "The service is busy"),
-    "not-ready": (503, "The service is not ready"),
+    "not-ready": (503, "The model is not ready"),
 }
 """All kinds of problems: status and title. The kind is the end of the document's `type`."""
 
 
-class Problem(Exception):  # noqa: N818 - a problem is what the standard calls it
+class Problem(Exception):  # noqa: N818 - the standard's own word
     """A refusal."""
 
     def __init__(
@@ -58,8 +57,15 @@ class Problem(Exception):  # noqa: N818 - a problem is what the standard calls i
         self.status, self.title = KINDS[kind]
         self.headers = dict(headers or {})
 
-    def response(self, request_id: str = "") -> Response:
-        """The response that says so."""
+    @classmethod
+    def of_status(cls, status: int, detail: str) -> Problem:
+        """The problem behind a bare status of the framework."""
+        fallback = "malformed" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "internal"
+        kind = {404: "not-found", 405: "method-not-allowed"}.get(status, fallback)
+        return cls(kind, detail, headers={"allow": "GET, HEAD"} if status == 405 else None)
+
+    def response(self, request_id: str) -> Response:
+        """The document as a response."""
         content = {
             "type": PREFIX + self.kind,
             "title": self.title,
@@ -71,10 +77,3 @@ class Problem(Exception):  # noqa: N818 - a problem is what the standard calls i
         headers = {"cache-control": "no-store", **self.headers}
         body = json.dumps(content, ensure_ascii=False).encode()
         return Response(body, self.status, headers, MEDIA_TYPE)
-
-
-def of_status(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Problem:
-    """The problem that a bare status of the framework stands for."""
-    kinds = {404: "not-found", 405: "method-not-allowed"}
-    fallback = "malformed" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "internal"
-    return Problem(kinds.get(status, fallback), detail, headers=headers)

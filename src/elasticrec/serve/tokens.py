@@ -1,8 +1,8 @@
-"""Tokens: who may read which user's vector.
+"""Tokens: each lets one user's device read her vector of one model until a date.
 
-A token says a model, a user and a date, and is signed by HMAC-SHA256 with one of the service's
-keys: `e1.KEY.PAYLOAD.SIGNATURE`. The first key signs, all of them verify, so a new one is put in
-front and the old one removed once its last token has expired.
+A token is `e1.KEY.PAYLOAD.SIGNATURE`: the name of one of the service's keys, the base64url of
+`[model, user, date]`, and an HMAC-SHA256. The first key signs, all of them verify, so a new one is
+put in front, and the old one is removed once its last token has expired.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from elasticrec.errors import InputError
 
 VARIABLE = "ELASTICREC_TOKEN_KEYS"
-"""The environment's variable with keys, where no file is named."""
+"""The environment variable with the keys, where no file is named."""
 VERSION = "e1"
 LEAST_BYTES = 32
 """The shortest key."""
@@ -35,17 +35,12 @@ _KEY_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 class TokenError(Exception):
-    """A token that does not open what was asked for."""
+    """A token that does not open a model."""
 
-    def __init__(self, reason: str, *, known: bool = False) -> None:
-        """A refusal.
-
-        Args:
-            reason: `missing`, `malformed`, `unsigned`, `expired`, `other-model` or `other-user`.
-            known: whether the token itself is sound, so that only its scope is wrong.
-        """
+    def __init__(self, reason: str) -> None:
+        """A refusal; the reason is `missing`, `malformed`, `unsigned`, `expired`, `other-model`."""
         super().__init__(reason)
-        self.reason, self.known = reason, known
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -63,14 +58,14 @@ class Keys:
         try:
             return cls.parse(path.read_text(encoding="utf-8"), str(path))
         except UnicodeDecodeError:
-            raise InputError(f"{path}: is no text, expected lines like name:base64") from None
+            raise InputError(f"{path}: is not text, expected lines like name:base64") from None
 
     @classmethod
     def parse(cls, text: str, source: str) -> Keys:
         """Keys from `name:base64` entries, one per line or with commas between; # starts a comment.
 
         Args:
-            source: what errors call it; the keys themselves are never shown.
+            source: the name that errors use; the keys themselves are never shown.
         """
         found: dict[str, bytes] = {}
         lines = [line.partition("#")[0] for line in text.splitlines()]
@@ -108,16 +103,16 @@ class Keys:
             raise InputError(f"a token of {len(token)} characters, expected at most {LONGEST}")
         return token
 
-    def check(self, token: str, model: str, user: str, *, now: float | None = None) -> None:
-        """Nothing, or a TokenError about a token that does not open this user of this model."""
-        scope, until = self._opened(token)
+    def user(self, token: str, model: str, *, now: float | None = None) -> str:
+        """The user whose vector of this model a token opens; a TokenError where it opens none."""
+        found, user, until = self._payload(token)
         if until <= (time.time() if now is None else now):
             raise TokenError("expired")
-        for wanted, found, reason in zip((model, user), scope, ("model", "user"), strict=True):
-            if not hmac.compare_digest(found.encode(), wanted.encode()):
-                raise TokenError(f"other-{reason}", known=True)
+        if not hmac.compare_digest(found.encode(), model.encode()):
+            raise TokenError("other-model")
+        return user
 
-    def _opened(self, token: str) -> tuple[tuple[str, str], int]:
+    def _payload(self, token: str) -> tuple[str, str, int]:
         """Model, user and date of a token whose signature is right."""
         parts = token.split(".")
         if len(token) > LONGEST or len(parts) != 4 or parts[0] != VERSION:
@@ -127,12 +122,18 @@ class Keys:
         expected = _signature(secret or secrets.token_bytes(LEAST_BYTES), token.rpartition(".")[0])
         if not hmac.compare_digest(_decode(parts[3]), expected) or secret is None:
             raise TokenError("unsigned")
-        model, user, until = json.loads(_decode(parts[2]))
-        return (str(model), str(user)), int(until)
+        try:
+            payload = json.loads(_decode(parts[2]))
+        except (ValueError, RecursionError):
+            payload = None
+        match payload:
+            case [str(model), str(user), int(until)] if _is_text(model + user):
+                return model, user, until
+        raise TokenError("malformed")
 
 
 def new_key() -> str:
-    """A line for a file of keys: a name that tells the day, and 32 random bytes."""
+    """A line for a file of keys: a name with the date of today, and 32 random bytes."""
     name = time.strftime("k%Y%m%d", time.gmtime()) + "-" + secrets.token_hex(2)
     return f"{name}:{base64.b64encode(secrets.token_bytes(LEAST_BYTES)).decode()}"
 
@@ -142,7 +143,7 @@ def parse_seconds(text: str) -> int:
     match = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
     if match is None:
         raise InputError(
-            f"{text!r} is no time, expected a number with its unit: 90s, 15m, 12h, 30d"
+            f"{text!r} is not a time, expected a number with its unit: 90s, 15m, 12h, 30d"
         )
     return int(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400}[match[2]]
 
@@ -166,9 +167,14 @@ def _encode(content: bytes) -> str:
 
 
 def _decode(text: str) -> bytes:
-    """What `_encode` spelled; nothing for any other spelling, so that a token has only one."""
+    """The bytes that `_encode` spelled; none for another spelling, so that a token has only one."""
     try:
         content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
         return b""
     return content if _encode(content) == text else b""
+
+
+def _is_text(text: str) -> bool:
+    """Whether text can be written as UTF-8: JSON can spell halves of characters."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -1,13 +1,10 @@
-"""The page at `/`: plain files, read once, with headers that let it load nothing from elsewhere."""
+"""The page: plain files, and headers that let it load nothing from elsewhere."""
 
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
-
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 FOLDER = Path(__file__).parent
 INDEX = "index.html"
@@ -18,7 +15,7 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
-"""What the page is made of; no other file of the folder is served."""
+"""The kinds of file that the page is made of."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -33,26 +30,29 @@ HEADERS = {
     "content-security-policy": POLICY,
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
 }
 """Browsers keep the files, and ask each time whether they are still right."""
+LIST = 'data-models="models"'
+"""Where the page of the service finds the list of models."""
+PUBLISHED_LIST = 'data-models="models.json"'
+"""Where that of a published folder does."""
 
 
-def page_routes() -> list[Route]:
-    """Routes for `/` and for every file of the page."""
-    files = sorted(path for path in FOLDER.iterdir() if path.suffix in MEDIA_TYPES)
-    return [_route("" if path.name == INDEX else path.name, path) for path in files]
+@cache
+def files() -> dict[str, tuple[bytes, str, str]]:
+    """Content, media type and hash of every file by name."""
+    found = {}
+    for path in sorted(FOLDER.iterdir()):
+        if path.suffix in MEDIA_TYPES:
+            content = path.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            found[path.name] = (content, MEDIA_TYPES[path.suffix], digest)
+    return found
 
 
-def _route(name: str, path: Path) -> Route:
-    """The route of one file, which is read now."""
-    content, kind = path.read_bytes(), MEDIA_TYPES[path.suffix]
-    headers = {**HEADERS, "etag": f'"{hashlib.sha256(content).hexdigest()}"'}
-
-    async def answer(request: Request) -> Response:
-        known = request.headers.get("if-none-match", "")
-        if headers["etag"] in (tag.strip().removeprefix("W/") for tag in known.split(",")):
-            return Response(None, 304, headers)
-        return Response(content, headers=headers, media_type=kind)
-
-    return Route(f"/{name}", answer, name=f"page {name or INDEX}")
+def published() -> dict[str, bytes]:
+    """The files for a published folder, whose list of models has another name."""
+    contents = {name: content for name, (content, _, _) in files().items()}
+    index = contents[INDEX].decode()
+    assert LIST in index
+    return contents | {INDEX: index.replace(LIST, PUBLISHED_LIST).encode()}

@@ -1,0 +1,156 @@
+"""Runs the app under uvicorn, with limits on the number and the slowness of connections."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import resource
+import socket
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from elasticrec.errors import InputError
+from elasticrec.serve.app import create_app
+from elasticrec.serve.config import ServeConfig
+from elasticrec.serve.logs import to_json_lines
+from elasticrec.serve.models import check_models
+from elasticrec.serve.tokens import Keys
+
+BACKLOG = 512
+"""Connections that the system accepts before the loop looks at them."""
+SPARE_FILES = BACKLOG + 128
+"""File descriptors beyond those of connections: new ones, models, logs, the loop's own."""
+SWEEP_TICKS = 5
+"""Tenths of a second between two looks at all connections."""
+
+
+def run_service(config: ServeConfig, *, host: str = "127.0.0.1", port: int = 8000) -> None:
+    """Serve until told to end (SIGTERM, Ctrl-C); downloads under way are then finished."""
+    check_models(config.models)
+    Keys.load(config.keys)
+    check_port(host, port)
+    to_json_lines()
+    Server(config, host=host, port=port).run()
+
+
+class Server(uvicorn.Server):
+    """uvicorn with the limits of a ServeConfig."""
+
+    def __init__(self, config: ServeConfig, *, host: str, port: int) -> None:
+        self.limits = config
+        files = open_files()
+        connections = min(config.connections, files - SPARE_FILES)
+        if connections < 1:
+            raise InputError(f"{files} open files are allowed, expected more than {SPARE_FILES}")
+        settings = uvicorn.Config(
+            create_app(config),
+            host=host,
+            port=port,
+            http=limited(connections),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=math.ceil(config.idle_seconds),
+            timeout_graceful_shutdown=config.shutdown_seconds,
+            h11_max_incomplete_event_size=config.header_bytes,
+            backlog=BACKLOG,
+        )
+        super().__init__(settings)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close slow connections now and then; whether to end."""
+        if counter % SWEEP_TICKS == 0:
+            now = asyncio.get_running_loop().time()
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, Connection) and connection.is_slow(now, self.limits):
+                    connection.transport.abort()
+        return await super().on_tick(counter)
+
+
+class Connection(H11Protocol):
+    """One connection, which knows how long it has been doing nothing."""
+
+    _since = 0.0
+    _unsent = 0
+    _is_new = True
+
+    def is_slow(self, now: float, limits: ServeConfig) -> bool:
+        """Whether the client takes too long to send a request, or to take its answer."""
+        unsent = self.transport.get_write_buffer_size()
+        is_busy = self.cycle is not None and not self.cycle.response_complete
+        if unsent != self._unsent or (is_busy and not unsent):
+            self._unsent, self._since = unsent, now
+        if unsent or is_busy:
+            return now - self._since > limits.stall_seconds
+        return now - self._since > (limits.header_seconds if self._is_new else limits.idle_seconds)
+
+
+def limited(most: int) -> type[Connection]:
+    """The protocol of a server that keeps at most so many connections open."""
+    waiting: dict[Connection, None] = {}  # for a request, the longest first
+
+    class Limited(Connection):
+        """One of them."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            """Take the connection, in place of the one that has waited longest if need be."""
+            if len(self.connections) >= most:
+                if not waiting:
+                    transport.abort()
+                    return
+                oldest = next(iter(waiting))
+                del waiting[oldest]
+                oldest.transport.abort()
+            super().connection_made(transport)
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """Forget the connection."""
+            waiting.pop(self, None)
+            if self.transport is not None:
+                super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            """Take bytes of a request."""
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                waiting.pop(self, None)
+
+        def on_response_complete(self) -> None:
+            """Wait for the next request, unless it is there already."""
+            self._is_new = False
+            self._wait()
+            super().on_response_complete()
+            if not self.cycle.response_complete:
+                waiting.pop(self, None)
+
+        def _wait(self) -> None:
+            waiting[self] = None
+            self._since = self.loop.time()
+
+    return Limited
+
+
+def open_files() -> int:
+    """The number of files that the process may open, after its limit was raised."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    return most if soft == resource.RLIM_INFINITY else soft
+
+
+def check_port(host: str, port: int) -> None:
+    """Refuse a port that cannot be listened on, before anything is loaded."""
+    if not 0 <= port < 2**16:
+        raise InputError(f"port {port}, expected 0 to {2**16 - 1}")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
