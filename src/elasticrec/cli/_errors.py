@@ -14,7 +14,7 @@ EXTRAS = {
     "torch": "train",
     "scipy": "train",
     "polars": "train",
-    "fastapi": "serve",
+    "starlette": "serve",
     "uvicorn": "serve",
     "matplotlib": "plots",
 }
