@@ -1,58 +1,31 @@
-"""What clients do to the download service in its benchmark."""
+"""Requests of clients to the service in its benchmark."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
 
 import numpy as np
 
 from benchmarks.plain.http import Answer, Connection
 
-NAME = "book"
-"""What the model is called."""
+NAME = "large"
+"""The name of the model."""
+STREAM = f"/models/{NAME}/stream.elastic"
 DOWNLOADS, OPEN, RATE = 8, 200, 500
-"""Downloads at once; connections and requests per second of the warm measurement."""
-COLD_BYTES = 500_000
-"""Cold budgets from here up."""
-Ask = Callable[[Connection], Awaitable[Answer]]
+"""Downloads at once; connections and requests per second of the steady measurement."""
+RANGE_BYTES = 50_000
+"""Bytes of a small request."""
 
 
-def bundles(budget: int | str) -> str:
-    """Where the bundle of a budget is."""
-    return f"/v1/models/{NAME}/bundles?budget={budget}"
-
-
-def in_json(budget: int | str) -> Ask:
-    """Asks about the bundle of a budget."""
-    return lambda connection: connection.get(bundles(budget), "Accept: application/json", keep=True)
-
-
-async def asked(port: int, ask: Ask) -> Answer:
+async def asked(port: int, path: str, *headers: str, keep: bool = False) -> Answer:
     """One answer over a connection of its own."""
     connection = await Connection(port).open()
     try:
-        return await ask(connection)
+        return await connection.get(path, *headers, keep=keep)
     finally:
         connection.close()
-
-
-async def cold(port: int, rng: np.random.Generator) -> list[float]:
-    """Seconds of each new budget in random order."""
-    connection = await Connection(port).open()
-    models = json.loads((await connection.get("/v1/models", keep=True)).body)["models"]
-    steps = [step for step in models[0]["steps"] if step >= COLD_BYTES]
-    taken = []
-    for step in rng.permutation(steps).tolist():
-        started = time.perf_counter()
-        found = await connection.get(bundles(step))
-        answer = await connection.get(found.headers["location"])
-        assert (found.status, answer.status) == (307, 200)
-        taken.append(time.perf_counter() - started)
-    connection.close()
-    return taken
 
 
 async def downloads(port: int, path: str, length: int, seconds: float) -> float:
@@ -74,10 +47,7 @@ async def downloads(port: int, path: str, length: int, seconds: float) -> float:
 
 
 async def steady(port: int, seconds: float) -> tuple[list[float], int]:
-    """Seconds of each request of a steady stream, and how many failed."""
-    asks = [in_json(f"{size}MB") for size in (1, 2, 5, 10)]
-    for ask in asks:
-        await asked(port, ask)
+    """Seconds of each request of a steady stream, and the number that failed."""
     connections = [await Connection(port).open() for _ in range(OPEN)]
     taken: list[float] = []
     errors = 0
@@ -85,11 +55,13 @@ async def steady(port: int, seconds: float) -> tuple[list[float], int]:
 
     async def client(number: int) -> None:
         nonlocal errors
+        first = number * RANGE_BYTES
+        wanted = f"Range: bytes={first}-{first + RANGE_BYTES - 1}"
         for due in np.arange(number, int(seconds * RATE), OPEN) / RATE:
             await asyncio.sleep(max(0, start + due - time.perf_counter()))
-            answer = await asks[number % len(asks)](connections[number])
+            answer = await connections[number].get(f"{STREAM}?budget=20MB", wanted)
             taken.append(time.perf_counter() - start - due)
-            errors += answer.status != 200
+            errors += (answer.status, answer.n_bytes) != (206, RANGE_BYTES)
 
     await asyncio.gather(*(client(number) for number in range(OPEN)))
     for connection in connections:
@@ -98,38 +70,33 @@ async def steady(port: int, seconds: float) -> tuple[list[float], int]:
 
 
 async def mixed(port: int, requests: int) -> int:
-    """How many of so many requests of all kinds went wrong."""
-    about = json.loads((await asked(port, in_json("5MB"))).body)
-    other = json.loads((await asked(port, in_json("10MB"))).body)
-    upgrade = f"/v1/bundles/{about['sha256']}/upgrade?to={other['sha256']}"
-    known = f'If-None-Match: "{about["sha256"]}"'
+    """The number of wrong answers among so many requests of all kinds."""
+    facts = json.loads((await asked(port, f"/models/{NAME}", keep=True)).body)
+    known = f"If-None-Match: {facts['etag']}"
     kinds: list[tuple[str, tuple[str, ...], int]] = [
-        (bundles("5MB"), ("Accept: application/json",), 200),
-        (bundles("7.3MB"), (), 307),
-        (about["url"], (known,), 304),
-        (about["url"], ("Range: bytes=1000000-1065535",), 206),
-        (upgrade, ("Range: bytes=0-65535",), 206),
-        (f"/v1/models/{NAME}/curve", (), 200),
-        ("/v1/models", (), 200),
-        (bundles("1KB"), (), 404),
-        (f"/v1/models/{NAME}/users/u1/vector", (), 401),
-        ("/metrics", (), 200),
+        ("/models", (), 200),
+        (f"/models/{NAME}", (), 200),
+        (f"/models/{NAME}/curve.json", (), 200),
+        (f"{STREAM}?budget=1MB", ("Range: bytes=0-9999",), 206),
+        (STREAM, ("Range: bytes=1000000-1049999", f"If-Range: {facts['etag']}"), 206),
+        (STREAM, (known,), 304),
+        (f"{STREAM}?budget=1", (), 404),
+        (f"{STREAM}?budget=odd", (), 400),
+        (STREAM, ("Range: bytes=999999999999-",), 416),
+        (f"/models/{NAME}/vector", (), 401),
+        ("/readyz", (), 200),
+        ("/", (), 200),
     ]
-    weights = np.array([40, 20, 10, 8, 2, 2, 10, 4, 3.9, 0.1])
-    chosen = np.random.default_rng(0).choice(len(kinds), requests, p=weights / weights.sum())
-    errors, clients = 0, 50
+    errors, left = 0, iter(range(requests))
 
-    async def client(number: int) -> None:
+    async def client() -> None:
         nonlocal errors
         connection = await Connection(port).open()
-        for kind in chosen[number::clients]:
-            path, headers, expected = kinds[kind]
-            try:
-                errors += (await connection.get(path, *headers)).status != expected
-            except (OSError, ValueError):
-                errors += 1
-                connection = await Connection(port).open()
+        for number in left:
+            path, headers, status = kinds[number % len(kinds)]
+            answer = await connection.get(path, *headers)
+            errors += answer.status != status
         connection.close()
 
-    await asyncio.gather(*(client(number) for number in range(clients)))
+    await asyncio.gather(*(client() for _ in range(OPEN)))
     return errors

@@ -1,4 +1,4 @@
-"""Servers beside the download service in its benchmark, and what a process holds in memory."""
+"""Servers beside the service in its benchmark, and the memory of a process."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def listening(port: int) -> None:
 
 
 def resident_bytes(process: int) -> int:
-    """What a process holds in memory."""
+    """Memory of a process."""
     for line in Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
