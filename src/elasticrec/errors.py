@@ -1,5 +1,5 @@
-"""The one error that means: what you gave cannot be used, and here is why."""
+"""InputError: the error of unusable input, shown to the user as one line."""
 
 
 class InputError(ValueError):
-    """Bad input from a person; its message is one line: what was found, what was expected."""
+    """Unusable input; the message is one line: what was found, what was expected."""

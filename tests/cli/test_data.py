@@ -29,7 +29,7 @@ def test_prepare_writes_a_split_and_prints_its_counts(elasticrec, ratings, tmp_p
     assert (split.name, split.n_users, split.n_items) == ("films", 30, 20)
     assert "#User" in result.stdout
     assert f"{ratings}: 600 interactions of 30 users with 20 items" in result.stderr
-    assert "films: split random-70-10-20" in result.stderr
+    assert "films: the split is random-70-10-20" in result.stderr
     assert {file.name for file in tmp_path.iterdir()} == {"ratings.csv", "split.npz"}
 
 

@@ -49,9 +49,9 @@ def test_agrees_with_removing_one_at_a_time(cells, least):
     expected = plainly(cells, least)
     if not expected:
         with pytest.raises(InputError, match="nothing is left after filtering"):
-            keep_frequent(made(cells), least)
+            keep_frequent(made(cells), [least])
         return
-    kept = keep_frequent(made(cells), least)
+    kept = keep_frequent(made(cells), [least])
     kept.pairs.check()
     users = [int(str(kept.user_ids.of_number(u))[1:]) for u in kept.pairs.users]
     items = [int(kept.item_ids.of_number(i)) - 100 for i in kept.pairs.items]
@@ -65,7 +65,7 @@ def test_agrees_with_removing_one_at_a_time(cells, least):
 def test_a_chain_falls_like_dominoes():
     chain = [(k, k) for k in range(7)] + [(k, k + 1) for k in range(7)]
     with pytest.raises(InputError, match=r"at least 2 .*most found: 2 per user, 2 per item"):
-        keep_frequent(made(chain), 2)
+        keep_frequent(made(chain), [2])
 
 
 SQUARE = [(u, i) for u in range(10) for i in range(10)]
@@ -86,14 +86,6 @@ def test_the_effect_of_each_round_is_logged(caplog):
     with caplog.at_level(logging.INFO):
         keep_frequent(made([*SQUARE, (10, 0), (10, 11), (11, 11)], n_users=12, n_items=12))
     assert caplog.messages == [
-        "filter at 10 (round 1): leaves out 2 users, 1 items, 3 interactions",
+        "fewer than 10 interactions: 2 users and 1 items, left out with 3 of 103 interactions",
         "data: kept 10 of 12 users, 10 of 11 items, 100 of 103 interactions",
     ]
-
-
-def test_many_rounds_are_summed_up(caplog):
-    chain = [(k, k) for k in range(7)] + [(k, k + 1) for k in range(7)]
-    with caplog.at_level(logging.INFO):
-        keep_frequent(made([*chain, *[(u, i) for u in (7, 8) for i in (8, 9)]], 9, 10), 2)
-    assert len(caplog.messages) == 5
-    assert caplog.messages[3] == "filter at 2 (4 more): leaves out 4 users, 4 items, 8 interactions"

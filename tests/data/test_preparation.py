@@ -30,9 +30,9 @@ def test_read_filter_split(shop, caplog):
     assert "rare" not in split.user_ids.values.tolist()
     assert caplog.messages == [
         f"{shop}: 121 interactions of 13 users with 10 items; 0 rows repeat one",
-        "filter at 10 (round 1): leaves out 1 users, 0 items, 1 interactions",
+        "fewer than 10 interactions: 1 users and 0 items, left out with 1 of 121 interactions",
         f"{shop}: kept 12 of 13 users, 10 of 10 items, 120 of 121 interactions",
-        "shop: split random-70-10-20",
+        "shop: the split is random-70-10-20",
     ]
 
 

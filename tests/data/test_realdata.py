@@ -4,7 +4,7 @@ import pytest
 
 from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.data.readers.lists import read_lists, read_published
-from elasticrec.data.sequence import sequence_or_none
+from elasticrec.data.sequence import informative_order
 from elasticrec.data.split import PARTS, count
 
 pytestmark = pytest.mark.realdata
@@ -53,10 +53,10 @@ def test_original_ids_come_from_the_lists_beside(real_data, name, first):
 
 def test_lists_in_the_order_of_time_are_told_from_others(real_data, rng):
     sports = read_lists(real_data / "amazon-sports" / "sequences.txt.gz").pairs
-    assert sequence_or_none(sports, "sports") is sports
+    assert informative_order(sports, "sports") is sports
     gowalla = read_lists(real_data / "gowalla" / "train.txt.gz").pairs
     shuffled = gowalla.rank(rng.random(len(gowalla)))
-    assert sequence_or_none(replace(gowalla, order=shuffled), "shuffled").order is None
+    assert informative_order(replace(gowalla, order=shuffled), "shuffled").order is None
 
 
 def test_goodbooks_is_its_own_ten_core():

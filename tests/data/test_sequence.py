@@ -5,7 +5,7 @@ import pytest
 
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions
-from elasticrec.data.sequence import SequenceConfig, foretelling, is_sorted, sequence_or_none
+from elasticrec.data.sequence import SequenceConfig, informative_order, is_sorted, order_z_score
 
 N_USERS, N_ITEMS, LENGTH = 400, 120, 15
 
@@ -29,16 +29,16 @@ def drifting(rng):
 def test_an_order_that_users_share_is_used(drifting, caplog):
     pairs = recorded(drifting)
     with caplog.at_level("INFO"):
-        assert sequence_or_none(pairs, "made") is pairs
+        assert informative_order(pairs, "made") is pairs
     assert "made: the recorded order of items is used (z = " in caplog.text
 
 
 def test_a_shuffled_order_is_not_used(drifting, rng, caplog):
     pairs = recorded([rng.permutation(items) for items in drifting])
     with caplog.at_level("INFO"):
-        assert sequence_or_none(pairs, "made").order is None
+        assert informative_order(pairs, "made").order is None
     assert "is no better than a shuffled one" in caplog.text
-    assert sequence_or_none(sequence_or_none(pairs, "made"), "made").order is None
+    assert informative_order(informative_order(pairs, "made"), "made").order is None
 
 
 @pytest.mark.parametrize("key", ["rising", "falling", "title"])
@@ -46,9 +46,9 @@ def test_lists_sorted_by_a_key_are_not_used(drifting, rng, caplog, key):
     keys = {"rising": np.arange(N_ITEMS), "falling": -np.arange(N_ITEMS)}
     keys["title"] = rng.permutation(N_ITEMS)
     pairs = recorded([items[np.argsort(keys[key][items])] for items in drifting])
-    assert foretelling(pairs) > 100
+    assert order_z_score(pairs) > 100
     with caplog.at_level("INFO"):
-        assert sequence_or_none(pairs, "made").order is None
+        assert informative_order(pairs, "made").order is None
     assert "is sorted by a fixed key" in caplog.text
 
 
@@ -57,8 +57,8 @@ def test_few_lists_are_sorted_by_their_numbers_or_prove_nothing():
     assert is_sorted(recorded([[1], [2]]))
     few = recorded([[3, 1, 2], [2, 3]])
     assert not is_sorted(few)
-    assert foretelling(few) < SequenceConfig().least_z
-    assert foretelling(recorded([[1], [2]])) == 0
+    assert order_z_score(few) < SequenceConfig().least_z
+    assert order_z_score(recorded([[1], [2]])) == 0
 
 
 def test_a_shuffled_order_has_a_z_near_nothing():
@@ -66,12 +66,12 @@ def test_a_shuffled_order_has_a_z_near_nothing():
     scores = []
     for _ in range(40):
         lists = [rng.choice(N_ITEMS, size=LENGTH, replace=False) for _ in range(100)]
-        scores.append(foretelling(recorded(lists)))
+        scores.append(order_z_score(recorded(lists)))
     assert abs(np.mean(scores)) < 0.5
     assert np.std(scores) < 1.5
 
 
 def test_limits_decide(drifting):
     pairs = recorded(drifting)
-    strict = dataclasses.replace(SequenceConfig(), least_z=foretelling(pairs) + 1)
-    assert sequence_or_none(pairs, "made", strict).order is None
+    strict = dataclasses.replace(SequenceConfig(), least_z=order_z_score(pairs) + 1)
+    assert informative_order(pairs, "made", strict).order is None

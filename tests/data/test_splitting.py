@@ -127,7 +127,7 @@ def test_one_cut_in_time_for_all_users(caplog):
     assert split.train.per_user.tolist() == [10, 5, 0]
     assert split.validation.of(1).tolist() == [15, 16]
     assert split.test.per_user.tolist() == [0, 3, 1]
-    assert "made: 1 of 2 test users have train items, with 75 %" in caplog.text
+    assert "made: 100 % of the validation and 75 % of the test interactions" in caplog.text
 
 
 def test_equal_times_are_never_cut_apart():

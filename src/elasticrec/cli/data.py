@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 if TYPE_CHECKING:
     from elasticrec.data.split import Split
@@ -20,71 +21,45 @@ def data() -> None:
 
 @app.command()
 def prepare(
-    source: Annotated[
-        str, typer.Argument(help="A text or Parquet table, JSON lines, lists, or `goodbooks`.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The split to write.")] = Path(
-        "split.npz"
-    ),
+    source: Annotated[str, Argument(help="A text or Parquet table, JSON lines, lists, goodbooks.")],
+    out: Annotated[Path, Option("--out", "-o", help="The split to write.")] = Path("split.npz"),
     format: Annotated[  # noqa: A002
-        str | None,
-        typer.Option(help="csv, tsv, parquet, json, lists or goodbooks; else by SOURCE's name."),
+        str | None, Option(help="csv, tsv, parquet, json, lists, goodbooks; else by the name.")
     ] = None,
     columns: Annotated[
-        str | None,
-        typer.Option(help="Names of all columns of a table without a header: user,item,time."),
+        str | None, Option(help="Columns of a table without a header: user,item,rating,time.")
     ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="Stands between columns; else found in the first line.")
-    ] = None,
-    user: Annotated[str | None, typer.Option(help="Column of the users.")] = None,
-    item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
-    rating: Annotated[
-        str | None, typer.Option(help="Column of the ratings, for --min-rating.")
-    ] = None,
-    min_rating: Annotated[
-        float | None, typer.Option(help="Leave out interactions with a smaller rating.")
-    ] = None,
-    time: Annotated[str | None, typer.Option(help="Column of the times.")] = None,
-    ordered: Annotated[
-        bool, typer.Option(help="The rows of a table without times run from old to new.")
-    ] = False,
+    separator: Annotated[str | None, Option(help="Stands between columns; else found.")] = None,
+    user: Annotated[str | None, Option(help="Column of the users.")] = None,
+    item: Annotated[str | None, Option(help="Column of the items.")] = None,
+    rating: Annotated[str | None, Option(help="Column of the ratings, for --min-rating.")] = None,
+    min_rating: Annotated[float | None, Option(help="Leave out smaller ratings.")] = None,
+    time: Annotated[str | None, Option(help="Column of the times.")] = None,
+    ordered: Annotated[bool, Option(help="The rows of a table run from old to new.")] = False,
     test: Annotated[
-        Path | None, typer.Option(help="The published test part; SOURCE is then the train part.")
+        Path | None, Option(help="The published test part; SOURCE is then the train part.")
     ] = None,
     min_interactions: Annotated[
-        int | None,
-        typer.Option(
-            help="Fewest per user and item (10, or fewer if that drops more than half of the "
-            "interactions; a published split is not filtered)."
-        ),
+        int | None, Option(help="Fewest per user and item; else 10, or 5 or 2 for sparse data.")
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(
-            help="temporal (one cut in time), last (each user's last items) or random; else the "
-            "first of these that the data allow."
-        ),
+        Option(help="temporal (one cut in time), last (of each user) or random; else by the data."),
     ] = None,
     validation: Annotated[
-        str | None,
-        typer.Option(
-            help="With --test: last or random, the eighth of each user's train items to hold out; "
-            "else last where an order is known."
-        ),
+        str | None, Option(help="With --test: last or random eighth of train; else by the data.")
     ] = None,
     id_lists: Annotated[
-        bool, typer.Option(help="Lists: ids from user_list.txt and item_list.txt beside SOURCE.")
+        bool, Option(help="Lists: ids from user_list.txt and item_list.txt beside SOURCE.")
     ] = False,
-    titles: Annotated[
-        Path | None, typer.Option(help="A table with an item and a title column.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the data set in results.")] = None,
-    seed: Annotated[int, typer.Option(help="Fixes every random choice.")] = 0,
+    titles: Annotated[Path | None, Option(help="A table with item and title columns.")] = None,
+    name: Annotated[str | None, Option(help="Name of the data set in results.")] = None,
+    seed: Annotated[int, Option(help="Seed of every random choice.")] = 0,
 ) -> None:
     """Read interactions, leave out rare users and items, split, and write one file.
 
-    Columns are found by their usual names (user_id, movieId, …) unless you name them.
+    Columns are found by their usual names (user_id, movieId, …) unless you name them. The split
+    is temporal where there are times, last where the order of a user's items is known, else random.
 
     \b
     Example:
@@ -98,18 +73,13 @@ def prepare(
     from elasticrec.files import check_writable
     from elasticrec.stages import stage
 
+    names = None if columns is None else tuple(columns.split(","))
+    wanted = Columns(
+        user, item, rating, time, min_rating, names=names, separator=separator, ordered=ordered
+    )
     config = PrepareConfig(
         format=format,
-        columns=Columns(
-            user,
-            item,
-            rating,
-            time,
-            min_rating,
-            names=None if columns is None else tuple(columns.split(",")),
-            separator=None if separator is None else separator.replace("\\t", "\t"),
-            ordered=ordered,
-        ),
+        columns=wanted,
         test=test,
         split=split,
         validation=validation,
@@ -130,7 +100,7 @@ def prepare(
 
 @app.command()
 def stats(
-    split: Annotated[Path, typer.Argument(help="A split written by `elasticrec data prepare`.")],
+    split: Annotated[Path, Argument(help="A split written by `elasticrec data prepare`.")],
 ) -> None:
     """Print the counts of a split as the paper's dataset table does, then those of its parts.
 

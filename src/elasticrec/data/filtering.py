@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,18 +13,13 @@ from elasticrec.errors import InputError
 
 log = logging.getLogger(__name__)
 
-MIN_INTERACTIONS = (10, 5, 2)
-"""Limits tried one after the other; the first is the paper's."""
-LEAST_KEPT = 0.5
-"""Share of the interactions that must stay for the first limits to be taken."""
-ROUNDS_SHOWN = 3
-"""Filter rounds that get a log line each; one more line counts the others."""
-
-Round = tuple[int, int, int]
-"""Users left out, items left out, and interactions that stay."""
+LIMITS = (10, 5, 2)
+"""Smallest numbers of interactions to try; the first is the paper's."""
 
 
-def keep_frequent(interactions: Interactions, least: int | None = None) -> Interactions:
+def keep_frequent(
+    interactions: Interactions, limits: Sequence[int] = LIMITS, *, least_kept: float = 0.5
+) -> Interactions:
     """The largest part in which every user and every item has enough interactions.
 
     Leaving out an item may bring a user below the limit and the other way round, so this is
@@ -31,55 +27,41 @@ def keep_frequent(interactions: Interactions, least: int | None = None) -> Inter
     each round is logged.
 
     Args:
-        least: smallest number per user and per item; where not given, the first of 10, 5 and 2
-            that keeps at least half of the interactions.
+        limits: smallest numbers per user and per item; the first that keeps enough is taken,
+            else the last.
+        least_kept: share of the interactions that is enough.
     """
     pairs, name = interactions.pairs, interactions.name
-    for tried in MIN_INTERACTIONS if least is None else (least,):
-        kept, rounds = _core(pairs, tried)
-        if least is not None or len(kept) >= LEAST_KEPT * len(pairs):
+    for limit in limits:
+        kept = _core(pairs, limit)
+        if len(kept) >= least_kept * len(pairs):
             break
-        share = 100 * len(kept) / max(len(pairs), 1)
-        log.info("%s: at least %d per user and item keeps %.0f %%", name, tried, share)
     if not len(kept):
         raise InputError(
             f"{name}: nothing is left after filtering, expected users and items with at least "
-            f"{tried} interactions (most found: {pairs.per_user.max(initial=0)} per user, "
+            f"{limit} interactions (most found: {pairs.per_user.max(initial=0)} per user, "
             f"{pairs.per_item.max(initial=0)} per item)"
         )
-    _log_rounds(interactions, rounds, tried)
     return _restricted(interactions, kept)
 
 
-def _core(pairs: Pairs, least: int) -> tuple[np.ndarray, list[Round]]:
-    """Places of the pairs whose user and item have enough of them, and the rounds it took."""
+def _core(pairs: Pairs, limit: int) -> np.ndarray:
+    """Places of the pairs that are left when each user and item has at least `limit` of them."""
     kept, users, items = np.arange(len(pairs)), pairs.users, pairs.items
-    rounds: list[Round] = []
     while len(kept):
-        rare_user = np.bincount(users, minlength=pairs.n_users)[users] < least
-        rare_item = np.bincount(items, minlength=pairs.n_items)[items] < least
-        enough = ~(rare_user | rare_item)
-        if enough.all():
+        rare_user = np.bincount(users, minlength=pairs.n_users)[users] < limit
+        rare_item = np.bincount(items, minlength=pairs.n_items)[items] < limit
+        rare = rare_user | rare_item
+        if not rare.any():
             break
-        left_out = len(np.unique(users[rare_user])), len(np.unique(items[rare_item]))
-        kept, users, items = kept[enough], users[enough], items[enough]
-        rounds.append((*left_out, len(kept)))
-    return kept, rounds
-
-
-def _log_rounds(whole: Interactions, rounds: list[Round], least: int) -> None:
-    """Log the users, items and interactions that each round leaves out."""
-    shown = [(f"round {number + 1}", [one]) for number, one in enumerate(rounds[:ROUNDS_SHOWN])]
-    if rest := rounds[ROUNDS_SHOWN:]:
-        shown.append((f"{len(rest)} more", rest))
-    before = len(whole.pairs)
-    for label, some in shown:
-        users, items = sum(one[0] for one in some), sum(one[1] for one in some)
         log.info(
-            "filter at %d (%s): leaves out %s users, %s items, %s interactions",
-            least, label, f"{users:,}", f"{items:,}", f"{before - some[-1][2]:,}",
+            "fewer than %d interactions: %s users and %s items, "
+            "left out with %s of %s interactions",
+            limit, f"{len(np.unique(users[rare_user])):,}", f"{len(np.unique(items[rare_item])):,}",
+            f"{np.count_nonzero(rare):,}", f"{len(rare):,}",
         )  # fmt: skip
-        before = some[-1][2]
+        kept, users, items = kept[~rare], users[~rare], items[~rare]
+    return kept
 
 
 def _restricted(interactions: Interactions, kept: np.ndarray) -> Interactions:

@@ -24,14 +24,14 @@ class Pairs:
     items: np.ndarray
     """(n,) int32: item numbers, ascending and distinct within a user."""
     n_items: int
-    """How many items exist, seen here or not."""
+    """Number of items, seen here or not."""
     order: np.ndarray | None = None
     """(n,) int32: each pair's place among its user's pairs, the oldest smallest, gaps allowed;
     None where no order is known."""
 
     @property
     def n_users(self) -> int:
-        """How many users exist, with pairs here or not."""
+        """Number of users, with pairs here or not."""
         return len(self.indptr) - 1
 
     def __len__(self) -> int:
@@ -96,12 +96,12 @@ class Pairs:
 
     @property
     def per_user(self) -> np.ndarray:
-        """(U,) how many items each user has."""
+        """(U,) number of items of each user."""
         return np.diff(self.indptr)
 
     @property
     def per_item(self) -> np.ndarray:
-        """(V,) how many users each item has: its popularity."""
+        """(V,) number of users of each item: its popularity."""
         return np.bincount(self.items, minlength=self.n_items)
 
     def of(self, user: int) -> np.ndarray:

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from elasticrec.data.filtering import keep_frequent
+from elasticrec.data.filtering import LIMITS, keep_frequent
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_frame
 from elasticrec.data.readers.lists import read_published
 from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read
 from elasticrec.data.readers.tables import with_titles
-from elasticrec.data.sequence import SequenceConfig, sequence_or_none
+from elasticrec.data.sequence import SequenceConfig, informative_order
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import (
-    known_users,
+    known_share,
     last_split,
     published_split,
     random_split,
@@ -50,8 +50,10 @@ class PrepareConfig:
     validation: str | None = None
     """Published: `last` or `random` items of train; None: last where an order is known."""
     min_interactions: int | None = None
-    """Smallest number per user and per item; None: the first of 10, 5 and 2 that keeps half of
-    the interactions, or no filter at all if published."""
+    """Smallest number per user and per item; None: the first of 10, 5 and 2 that keeps enough, or
+    no filter at all if published."""
+    least_kept: float = 0.5
+    """Share of the interactions that is enough to keep."""
     id_lists: bool = False
     """Lists: take original ids from `user_list.txt` and `item_list.txt` beside the source."""
     titles: Path | None = None
@@ -94,39 +96,36 @@ def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
         return Split.load(source)
     config = config or PrepareConfig()
     rng = np.random.default_rng(config.seed)
-    if config.test is not None:
+    if config.test is None:
+        whole = _read(source, config)
+        # Until it is split its name is the source, for messages that say which file is meant.
+        name = whole.name
+        named = str(source) if isinstance(source, str | Path) else name
+        with stage(f"filtering {len(whole.pairs):,} interactions"):
+            limits = LIMITS if config.min_interactions is None else (config.min_interactions,)
+            whole = replace(whole, name=named)
+            frequent = keep_frequent(whole, limits, least_kept=config.least_kept)
+        with stage(f"splitting {len(frequent.pairs):,} interactions"):
+            split = replace(_split(frequent, config, rng), name=name)
+    else:
         train, test = _read_published(source, config)
         with stage(f"splitting {len(train.pairs):,} train interactions"):
-            train = _titled(
-                _in_sequence(train, config, trusted=config.validation == "last"), config
-            )
-            known = "random" if train.pairs.order is None else "last"
-            return published_split(
-                train, test, rng=rng, last=(config.validation or known) == "last"
-            )
-    whole = _read(source, config)
-    # Until the end the name is the source, for messages that say which file is meant.
-    name = whole.name
-    if isinstance(source, str | Path):
-        whole = replace(whole, name=str(source))
-    with stage(f"filtering {len(whole.pairs):,} interactions"):
-        whole = _titled(keep_frequent(whole, config.min_interactions), config)
-    with stage(f"splitting {len(whole.pairs):,} interactions"):
-        whole = _in_sequence(whole, config, trusted=config.split == "last")
-        split = _split(whole, config, rng)
-    log.info("%s: split %s", name, split.kind)
-    return replace(split, name=name)
+            train = _in_sequence(train, config, trusted=config.validation == "last")
+            best = "random" if train.pairs.order is None else "last"
+            last = (config.validation or best) == "last"
+            split = published_split(train, test, rng=rng, last=last)
+    log.info("%s: the split is %s", split.name, split.kind)
+    return split if config.titles is None else with_titles(split, config.titles)
 
 
 def _split(whole: Interactions, config: PrepareConfig, rng: np.random.Generator) -> Split:
     """The split of the kind asked for, or of the kind that suits the interactions."""
-    ordered = whole.pairs.order is not None
     if config.split == "temporal":
         return temporal_split(whole)
     if config.split is None and whole.times is not None:
-        split = _informative_cut(whole, config.least_known)
-        return last_split(whole) if split is None else split
-    if config.split == "last" or (config.split is None and ordered):
+        return _informative_cut(whole, config.least_known) or last_split(whole)
+    whole = _in_sequence(whole, config, trusted=config.split == "last")
+    if config.split == "last" or (config.split is None and whole.pairs.order is not None):
         return last_split(whole)
     return random_split(whole, rng=rng)
 
@@ -138,8 +137,7 @@ def _informative_cut(whole: Interactions, least_known: float) -> Split | None:
     except InputError as error:
         log.info("%s; so the split is by each user's last items", error)
         return None
-    later = split.validation.union(split.test)
-    known = known_users(split, later)[1] / len(later)
+    known = known_share(split, split.validation.union(split.test))
     if known >= least_known:
         return split
     log.info(
@@ -154,7 +152,7 @@ def _in_sequence(whole: Interactions, config: PrepareConfig, *, trusted: bool) -
     """The interactions without a recorded order that says nothing; times are always an order."""
     if trusted or whole.times is not None:
         return whole
-    return replace(whole, pairs=sequence_or_none(whole.pairs, whole.name, config.sequence))
+    return replace(whole, pairs=informative_order(whole.pairs, whole.name, config.sequence))
 
 
 def _read(source: Any, config: PrepareConfig) -> Interactions:
@@ -187,8 +185,3 @@ def _read_published(source: Any, config: PrepareConfig) -> tuple[Interactions, I
         with stage(f"reading {source} and {config.test}"):
             return read_published(source, config.test, id_lists=config.id_lists, name=config.name)
     return over_same_ids(_read(source, config), _read(config.test, config))
-
-
-def _titled(whole: Interactions, config: PrepareConfig) -> Interactions:
-    """The interactions with titles, where a table of titles is given."""
-    return whole if config.titles is None else with_titles(whole, config.titles)

@@ -1,4 +1,4 @@
-"""Sequence: decides by the interactions alone if a recorded order is an order in time."""
+"""Sequence: decides from the interactions if a recorded order is an order in time."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SequenceConfig:
-    """Limits of the decision if a recorded order is used."""
+    """Limits for the use of a recorded order."""
 
     least_z: float = 4.0
-    """Standard errors by which the recorded order must be better foretold than a shuffled one."""
+    """Smallest z score of an order that is used."""
     sorted_share: float = 0.01
-    """Steps that run against the usual direction; lists with fewer are sorted, not recorded."""
+    """Share of steps against the usual direction; lists with a smaller one are sorted by a key."""
     least_repeats: int = 100
-    """Repeated steps that are needed to judge by the directions of steps between two items."""
+    """Repeated steps between two items that are needed to judge by their directions."""
     shrinkage: float = 5.0
     """Users added at the middle of the list when an item's mean place is learnt."""
 
 
-def sequence_or_none(pairs: Pairs, name: str, config: SequenceConfig | None = None) -> Pairs:
-    """The pairs with their order, or without it where it is sorted by a key or says nothing."""
+def informative_order(pairs: Pairs, name: str, config: SequenceConfig | None = None) -> Pairs:
+    """The pairs, without their order if it is sorted by a key or no better than a shuffled one."""
     config = config or SequenceConfig()
     if pairs.order is None:
         return pairs
     if is_sorted(pairs, config):
         reason = "the recorded order of items is sorted by a fixed key"
     else:
-        z = foretelling(pairs, config)
+        z = order_z_score(pairs, config)
         if z >= config.least_z:
             log.info("%s: the recorded order of items is used (z = %.1f)", name, z)
             return pairs
@@ -66,27 +66,27 @@ def is_sorted(pairs: Pairs, config: SequenceConfig | None = None) -> bool:
     return bool(repeats >= config.least_repeats and against < config.sorted_share * repeats)
 
 
-def foretelling(pairs: Pairs, config: SequenceConfig | None = None) -> float:
-    """The z score of how well one half of the users foretells the other half's order of items.
+def order_z_score(pairs: Pairs, config: SequenceConfig | None = None) -> float:
+    """The z score of the agreement between two halves of the users about the order of items.
 
-    Each user's places correlate with the mean places that the same items have among the users
-    of the other half; a shuffled order has a mean correlation of 0 over users. The two halves
-    give nearly the same number, so only half of the users count in the standard error.
+    For each user, the places of her items are correlated with the mean places of these items in
+    the other half. Over users, shuffled orders have a mean correlation of 0. Both halves give
+    nearly the same number, so only half of the users count in the standard error.
     """
     config = config or SequenceConfig()
     assert pairs.order is not None
     users, n = pairs.users, pairs.per_user
     place = (pairs.rank(pairs.order) + 0.5) / n[users] - 0.5  # mean 0 within each user
     first_half = users % 2 == 0
-    foretold = np.empty(len(pairs))
+    expected = np.empty(len(pairs))
     for learn in (first_half, ~first_half):
         sums = np.bincount(pairs.items[learn], place[learn], minlength=pairs.n_items)
         counts = np.bincount(pairs.items[learn], minlength=pairs.n_items)
-        foretold[~learn] = (sums / (counts + config.shrinkage))[pairs.items[~learn]]
-    foretold -= (_per_user(users, foretold, n) / np.maximum(n, 1))[users]
-    spread = _per_user(users, foretold**2, n) * _per_user(users, place**2, n)
+        expected[~learn] = (sums / (counts + config.shrinkage))[pairs.items[~learn]]
+    expected -= (_per_user(users, expected, n) / np.maximum(n, 1))[users]
+    spread = _per_user(users, expected**2, n) * _per_user(users, place**2, n)
     some = spread > 1e-20
-    agreement = _per_user(users, foretold * place, n)[some] / np.sqrt(spread[some])
+    agreement = _per_user(users, expected * place, n)[some] / np.sqrt(spread[some])
     if len(agreement) < 2 or not agreement.std():
         return 0.0
     return float(agreement.mean() / agreement.std() * np.sqrt(len(agreement) / 2))

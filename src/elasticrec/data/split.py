@@ -47,17 +47,17 @@ class Split:
     name: str = "data"
     """The data set's name in results: `goodbooks`, `gowalla`, …"""
     kind: str = "random-70-10-20"
-    """How the parts were made: `random-70-10-20`, `last-70-10-20` or `temporal-70-10-20`;
-    `published-last` or `published-random`, after the choice of validation from train."""
+    """Origin of the parts: `random-70-10-20`, `last-70-10-20`, `temporal-70-10-20`; of a published
+    train and test, by the choice of validation from train: `published-last`, `published-random`."""
 
     @property
     def n_users(self) -> int:
-        """How many users exist, with pairs or not."""
+        """Number of users, with pairs or not."""
         return self.train.n_users
 
     @property
     def n_items(self) -> int:
-        """How many items exist, in train or not."""
+        """Number of items, in train or not."""
         return self.train.n_items
 
     @property
@@ -70,8 +70,10 @@ class Split:
         return self.train.history(users)
 
     def ages(self, users: np.ndarray | None = None) -> np.ndarray | None:
-        """(n,) how many train items of a user are newer, for each pair of `train.rows(users)`;
-        None where no order is known."""
+        """(n,) number of the user's newer train items, for each pair of `train.rows(users)`.
+
+        None where no order is known.
+        """
         rows = self.train if users is None else self.train.rows(users)
         if rows.order is None:
             return None

@@ -80,20 +80,18 @@ def temporal_split(interactions: Interactions, fractions: Fractions = FRACTIONS)
         )
     part = np.searchsorted(distinct[[first, second]], times, side="right")
     split = _parted(interactions, part, _named("temporal", fractions))
-    for name, pairs in (("validation", split.validation), ("test", split.test)):
-        users, known = known_users(split, pairs)
-        log.info(
-            "%s: %s of %s %s users have train items, with %.0f %% of the part's interactions",
-            split.name, f"{users:,}", f"{np.count_nonzero(pairs.per_user):,}", name,
-            100 * known / max(len(pairs), 1),
-        )  # fmt: skip
+    log.info(
+        "%s: %.0f %% of the validation and %.0f %% of the test interactions belong to users with "
+        "train items", split.name, 100 * known_share(split, split.validation),
+        100 * known_share(split, split.test),
+    )  # fmt: skip
     return split
 
 
-def known_users(split: Split, pairs: Pairs) -> tuple[int, int]:
-    """The number of users of a part who have train items, and the number of their pairs in it."""
+def known_share(split: Split, pairs: Pairs) -> float:
+    """The share of some pairs that belong to users with train items."""
     known = split.train.per_user > 0
-    return int(np.count_nonzero(pairs.per_user[known])), int(pairs.per_user[known].sum())
+    return float(pairs.per_user[known].sum() / max(len(pairs), 1))
 
 
 def published_split(

@@ -12,7 +12,7 @@ from elasticrec.data.splitting import FRACTIONS, split_in_order
 OWN_TASTE = 0.8
 """The share of a planted user's items that come from her own clusters."""
 OVERDRAW = 1.3
-"""How many more pairs are drawn at first, since some are drawn twice."""
+"""Factor of the pairs drawn at first, since some are drawn twice."""
 
 
 def two_tastes(n_users: int, n_items: int, rng: np.random.Generator) -> Split:

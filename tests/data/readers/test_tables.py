@@ -83,7 +83,7 @@ def test_the_order_of_rows_is_kept_where_asked_for(tmp_path):
 def test_an_id_that_looks_missing_is_read_with_a_warning(tmp_path, caplog, spelled):
     path = written(tmp_path, f"user,item\n1,x\n{spelled},y\n{spelled},x\n")
     assert read_table(path).user_ids.values.tolist() == sorted(["1", spelled])
-    expected = f"{path} line 3: the user is {spelled!r}, read as an id (2 such rows)"
+    expected = f"{path}: the user {spelled!r} looks like a missing id, kept"
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
         expected
     ]

@@ -49,7 +49,7 @@ class Columns:
     names: tuple[str, ...] | None = None
     """Names of the columns of a text table without a header, from left to right."""
     separator: str | None = None
-    """Stands between two columns of a text table; None: found in its first line."""
+    """Stands between two columns of a text table (`\\t` is a tab); None: by its first line."""
     find_time: bool = True
     """Look for times by their usual names where `time` is None; a table may have none."""
     ordered: bool = False

@@ -71,6 +71,10 @@ def from_series(
     times = _times(series.pop("time"), where) if "time" in series else None
     users, user_ids = _encoded(series.pop("user"))
     items, item_ids = _encoded(series.pop("item"))
+    for meaning, ids in (("user", user_ids), ("item", item_ids)):
+        odd = [text for text in ids.values if text.lower() in NO_IDS] if ids.are_text else []
+        if odd:
+            log.warning("%s: the %s %r looks like a missing id, kept", source, meaning, odd[0])
     whole = Interactions.of_columns(
         users, items, user_ids, item_ids, times=times, ordered=columns.ordered, name=name
     )
@@ -118,14 +122,6 @@ def _checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
     if missing.any():
         row = int(missing.arg_true()[0])
         raise InputError(f"{where(row)}: the {meaning} is missing, expected an id in every row")
-    if column.dtype == pl.String:
-        odd = column.str.to_lowercase().is_in(list(NO_IDS))
-        if odd.any():
-            row = int(odd.arg_true()[0])
-            log.warning(
-                "%s: the %s is %r, read as an id (%d such rows)",
-                where(row), meaning, column[row], odd.sum(),
-            )  # fmt: skip
     if column.dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
         if not (whole.cast(column.dtype) == column).fill_null(False).all():

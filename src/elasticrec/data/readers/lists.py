@@ -17,7 +17,7 @@ GOODBOOKS = Path(__file__).parent.parent / "goodbooks"
 MAX_DIGITS = 18
 """Numbers longer than this do not fit 64 bits."""
 SPARE_NUMBERS = 1_000_000
-"""How far the largest number may lie beyond what the file's own pairs could count up to."""
+"""Distance of the largest number from four times the count of numbers that is accepted."""
 
 
 @dataclass(frozen=True)

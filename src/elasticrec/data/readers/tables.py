@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns, position
 from elasticrec.data.readers.frames import Where, from_series
+from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable, opened, plain_name, read_bytes
 
@@ -30,6 +31,7 @@ MOVIELENS = ("user", "item", "rating", "time")
 LONGEST_HEADER = 1_000_000
 """Bytes; a first line longer than this is no header."""
 
+Titled = TypeVar("Titled", Interactions, Split)
 Choice = Callable[[list[str]], dict[str, int]]
 """Given the names of all columns, the places of those to read, by what each means."""
 
@@ -55,13 +57,9 @@ def read_table(
 
 
 def with_titles(
-    interactions: Interactions,
-    path: Path | str,
-    *,
-    item: str | None = None,
-    title: str | None = None,
-) -> Interactions:
-    """The same interactions, with titles from a text table or Parquet file; "" where it has none.
+    named: Titled, path: Path | str, *, item: str | None = None, title: str | None = None
+) -> Titled:
+    """The same data, with titles of items from a text table or Parquet file; "" where it has none.
 
     Args:
         item: column of the item ids; `id` or one of the usual names where not given.
@@ -79,17 +77,17 @@ def with_titles(
         }
 
     columns, _ = read_columns(path, choice, headerless=("item", "title"))
-    numbers = interactions.item_ids.numbers(columns["item"].cast(pl.String).str.strip_chars())
+    numbers = named.item_ids.numbers(columns["item"].cast(pl.String).str.strip_chars())
     known = numbers >= 0
     if not known.any():
-        example = interactions.item_ids.of_number(0)
+        example = named.item_ids.of_number(0)
         raise InputError(
             f"{path}: has a title for none of the items, expected ids like {example!r}"
         )
-    titles = np.full(len(interactions.item_ids), "", dtype=object)
+    titles = np.full(len(named.item_ids), "", dtype=object)
     texts = columns["title"].cast(pl.String).fill_null("").to_list()
     titles[numbers[known]] = np.array(texts, dtype=object)[known]
-    return replace(interactions, titles=titles)
+    return replace(named, titles=titles)
 
 
 def read_columns(
@@ -174,7 +172,7 @@ def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout
         raise InputError(f"{path}: has no line breaks, expected a text table with a header")
     text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
     best = max(SEPARATORS, key=text.count)
-    separator = columns.separator or (best if best in text else " ")
+    separator = (columns.separator or (best if best in text else " ")).replace("\\t", "\t")
     single = len(separator) == 1
     fields = next(csv.reader([text], delimiter=separator)) if single else text.split(separator)
     names = columns.names
