@@ -14,7 +14,7 @@ from elasticrec.training.scoring import score_aligned_reference, score_tiled_ref
 from elasticrec.training.table import BlockTable
 from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids, Pairs
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.evaluation.metrics import METRICS, metrics_from_ranks
 from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import evaluate, evaluate_vectors

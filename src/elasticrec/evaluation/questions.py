@@ -11,7 +11,7 @@ from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
     from elasticrec.data.interactions import Pairs
-    from elasticrec.data.splitting import Split
+    from elasticrec.data.split import Split
 
 Part = Literal["test", "validation"]
 EVEN = 0.25

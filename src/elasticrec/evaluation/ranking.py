@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from elasticrec.data.interactions import Pairs
-    from elasticrec.data.splitting import Split
+    from elasticrec.data.split import Split
     from elasticrec.training.table import BlockTable
 
 ScoreBatch = Callable[[int, int], "Tensor"]
