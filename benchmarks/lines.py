@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from experiments.lines import append_to, read_from
+from experiments import lines
 from experiments.provenance import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -42,9 +42,9 @@ def append(benchmark: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     missing = {"value", "unit", "rival", "ratio"} - set(fields.get("metrics") or ())
     if missing:
         raise ValueError(f"a benchmark's metrics lack {', '.join(sorted(missing))}")
-    return append_to(RESULTS, benchmark, fields)
+    return lines.append(benchmark, fields, RESULTS)
 
 
 def read(benchmark: str) -> list[dict[str, Any]]:
     """The newest line of each measurement in `results/<benchmark>.jsonl`, oldest first."""
-    return read_from(RESULTS, benchmark)
+    return lines.read(benchmark, RESULTS)

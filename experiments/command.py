@@ -1,13 +1,76 @@
-"""What the commands of all experiments have in common."""
+"""Commands of all experiments: their options, their tasks, and the data sets that they read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from elasticrec.cli._errors import PlainErrors
 from elasticrec.errors import InputError
+from elasticrec.evaluation.measure import Person
+from elasticrec.evaluation.questions import Part
+from experiments.provenance import ROOT
+from experiments.tasks import run_all
+
+LOCAL = ROOT / "local"
+"""Prepared splits, trained tables and values per user: kept out of the repository."""
+
+Data = Annotated[Path, typer.Option(help="Folder of prepared splits, `gowalla.npz` and so on.")]
+Datasets = Annotated[str, typer.Option("--dataset", help="Data sets, separated by commas.")]
+Seeds = Annotated[str, typer.Option(help="Seeds, separated by commas.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Jobs = Annotated[int, typer.Option(help="Tasks at the same time, each in a process.")]
+Minutes = Annotated[float | None, typer.Option(help="Begin nothing, and end, after so many.")]
+Users = Annotated[int, typer.Option(help="Users of each half, at most; 0: all of them.")]
+Tables = Annotated[Path | None, typer.Option(help="Folder of tables trained before.")]
+Text = Annotated[str, typer.Option(help="Words, separated by commas.")]
+Again = Annotated[bool, typer.Option("--again", help="Measure what the results hold, too.")]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One measurement to be made; everything that a process needs."""
+
+    dataset: str
+    seed: int
+    data: Path
+    """Folder of prepared splits."""
+    device: str
+    users: int = 0
+    """Users of each half, at most; 0: all."""
+    tables: Path | None = None
+    """Folder of tables trained before."""
+    person: Person = "history"
+    part: Part = "validation"
+    method: str = ""
+
+    def __str__(self) -> str:
+        words = (self.dataset, self.method, self.person, self.part, f"seed {self.seed}")
+        return " ".join(word for word in words if word)
+
+    @property
+    def path(self) -> Path:
+        """The prepared split."""
+        return self.data / f"{self.dataset}.npz"
+
+    @property
+    def about(self) -> dict[str, object]:
+        """The fields of its result lines."""
+        return {
+            "dataset": self.dataset, "seed": self.seed, "part": self.part, "person": self.person,
+            "most_users": self.users,
+        }  # fmt: skip
+
+
+def measure_all(
+    tasks: list[Task], work: Callable[[Task], str], jobs: int, minutes: float | None
+) -> None:
+    """Do all tasks; each end is printed."""
+    run_all(tasks, work, jobs=jobs, seconds=None if minutes is None else 60 * minutes)
 
 
 def make_app(about: str | None) -> typer.Typer:
@@ -17,9 +80,14 @@ def make_app(about: str | None) -> typer.Typer:
     return app
 
 
+def named(names: str) -> list[str]:
+    """The words of a list such as `gowalla,yelp2018`."""
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
 def datasets_in(folder: Path, names: str) -> list[str]:
-    """The data sets of a list such as `gowalla,yelp2018`, each prepared in a folder."""
-    found = [name for name in names.split(",") if name]
+    """The data sets of a list, each prepared in a folder."""
+    found = named(names)
     for name in found:
         if not (folder / f"{name}.npz").exists():
             raise InputError(
@@ -27,3 +95,27 @@ def datasets_in(folder: Path, names: str) -> list[str]:
                 "(experiments/README.md)"
             )
     return found
+
+
+def persons_of(names: str) -> list[Person]:
+    """The kinds of person of a list: `history`, `vector`."""
+    known: tuple[Person, ...] = ("history", "vector")
+    if unknown := set(named(names)) - set(known):
+        raise InputError(f"no kind of person is called {min(unknown)}; expected history or vector")
+    return [kind for kind in known if kind in named(names)]
+
+
+def part_of(name: str) -> Part:
+    """The part of that name."""
+    if name == "validation":
+        return "validation"
+    if name == "test":
+        return "test"
+    raise InputError(f"part {name!r}, expected validation or test")
+
+
+def seeds_of(names: str) -> list[int]:
+    """The seeds of a list such as `0,1,2`."""
+    if any(not name.isdigit() for name in named(names)):
+        raise InputError(f"seeds {names!r}, expected whole numbers, such as 0,1,2")
+    return [int(name) for name in named(names)]

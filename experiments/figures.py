@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,9 @@ if TYPE_CHECKING:
 
 FOLDER = ROOT / "docs" / "figures"
 INK, GRID = "#1f2933", "#d9dee3"
-OURS, NEIGHBOURS, PAPER = "#0b5fa5", "#c4570e", "#7a3e9d"
-"""Colours with one meaning each: ours, neighbours alone, the paper's method."""
+OURS, NEIGHBOURS = "#0b5fa5", "#c4570e"
+"""Colours of ours, and of what is next to it or neighbours alone."""
 OTHERS = ("#6b7780", "#94a0a8", "#4d7a57", "#a3855c", "#5c7fa3", "#a35c74", "#7c7c3a", "#8a6d9c")
-BLUES = ("#9ecae1", "#4292c6", "#08519c")
-"""Three sizes, the smallest first."""
 STYLE = {
     "font.size": 9,
     "axes.edgecolor": INK,
@@ -150,57 +149,47 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
     return [float(value) for value in out]
 
 
-def bars(
-    axis: Axes, groups: Mapping[str, Mapping[str, float]], colours: Mapping[str, str], unit: str
-) -> None:
-    """Draw grouped bars: one group per name, one bar per series; absent values leave a gap."""
-    series = list(dict.fromkeys(name for values in groups.values() for name in values))
-    width = 0.8 / max(1, len(series))
-    for s, name in enumerate(series):
-        places = [g for g, values in enumerate(groups.values()) if name in values]
-        heights = [values[name] for values in groups.values() if name in values]
-        at = np.array(places) + (s - (len(series) - 1) / 2) * width
-        axis.bar(at, heights, width * 0.9, color=colours.get(name, OTHERS[0]), label=name)
-    axis.set_xticks(range(len(groups)), list(groups))
-    axis.grid(axis="x", visible=False)
-    axis.set_ylabel(unit)
-
-
-def dots(
-    axis: Axes, groups: Mapping[str, Mapping[str, float]], colours: Mapping[str, str], unit: str
-) -> None:
-    """Draw a row per name, the first on top, and a dot per series; lines mark the first name's.
-
-    A value below half of the first name's least would crush all others: it is told at the edge.
-    """
-    names = list(groups)
-    first = groups[names[0]]
-    least = 0.5 * min(first.values(), default=0.0)
-    for series, value in first.items():
-        axis.axvline(value, color=colours.get(series, OTHERS[0]), linewidth=0.8, alpha=0.6)
-    for place, values in enumerate(groups.values()):
-        shown = {series: value for series, value in values.items() if value >= least}
-        for series, value in shown.items():
-            axis.plot(value, place, "o", color=colours.get(series, OTHERS[0]), markersize=5)
-        if lost := [f"{value:.4f}" for value in values.values() if value < least]:
-            axis.annotate(
-                "\u25c1 " + ", ".join(lost), (0, place), xycoords=("axes fraction", "data"),
-                xytext=(3, 0), textcoords="offset points", va="center", fontsize=7,
-            )  # fmt: skip
-    axis.set_yticks(range(len(names)), names)
-    axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.margins(x=0.08)
-    axis.locator_params(axis="x", nbins=5)
-    axis.set_xlabel(unit)
-
-
 def as_path(name: str) -> Path:
     """Where a figure lies."""
     return FOLDER / f"{name}.svg"
 
 
-def shade(values: np.ndarray, axis: Axes, **words: Any) -> Any:
-    """Draw a matrix as a heat map; the same colours in every figure."""
-    shown = axis.imshow(values, aspect="auto", cmap="Blues", interpolation="nearest", **words)
-    axis.grid(visible=False)
-    return shown
+def quality_by_size(
+    name: str,
+    found: Sequence[Mapping[str, Any]],
+    colours: Mapping[str, str],
+    metric: str = "recall@50",
+    **wanted: object,
+) -> bool:
+    """Draw a metric against bytes per item, a panel per data set; False where there is nothing.
+
+    Args:
+        found: result lines.
+        colours: of methods; those that are not named are left out, the first is drawn bold.
+        wanted: fields that lines must have.
+    """
+    series: dict[str, dict[str, dict[float, list[float]]]] = {}
+    for line in found:
+        if line["method"] in colours and all(line.get(k) == v for k, v in wanted.items()):
+            sizes = series.setdefault(line["dataset"], {}).setdefault(line["method"], {})
+            sizes.setdefault(float(line["bytes_per_item"]), []).append(line["metrics"][metric])
+    if not series:
+        print(f"{name}: nothing measured yet")
+        return False
+    bold = next(iter(colours))
+    with panels(name, columns=len(series), width=4.4, height=3.4) as axes:
+        for axis, (dataset, methods) in zip(axes[0], sorted(series.items()), strict=True):
+            shown = [
+                Curve(method, {x: mean(ys) for x, ys in methods[method].items()},
+                      colours[method], bold=method == bold)
+                for method in colours
+                if method in methods
+            ]  # fmt: skip
+            curves(axis, shown, logarithmic=True)
+            ticks = sorted({x for curve in shown for x in curve.points})
+            axis.set_xticks(ticks, [f"{x:g}" for x in ticks])
+            axis.minorticks_off()
+            axis.set_title(dataset, loc="left", fontweight="bold")
+            axis.set_xlabel("bytes per item")
+            axis.set_ylabel(metric.replace("recall", "Recall").replace("ndcg", "NDCG"))
+    return True

@@ -1,21 +1,64 @@
-"""Where a number came from: the commit, the machine and the command that made it."""
+"""Where a number came from: the code, the commit, the machine and the command that made it."""
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import os
 import platform
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 """The repository."""
 
+LIBRARY = tuple(
+    f"src/elasticrec/{name}"
+    for name in ("data", "training", "compression", "space", "evaluation", "rule", "ordering",
+                 "stream", "pipeline.py", "presets.py")
+)  # fmt: skip
+"""The library's code that can change a number; the command line and the service cannot."""
+
 CODE = ("src", "device", "experiments", "benchmarks", "pyproject.toml", "constraints.txt")
 """What a measurement depends on: uncommitted changes here, results aside, make a commit dirty."""
+
+
+@lru_cache(maxsize=8)
+def code_hash(*places: str) -> str:
+    """Twelve hex digits that name some code; comments and docstrings do not count.
+
+    Args:
+        places: modules and folders of the repository; by default `LIBRARY`.
+    """
+    digest = hashlib.sha256()
+    for place in (ROOT / name for name in places or LIBRARY):
+        for path in [place] if place.suffix == ".py" else sorted(place.rglob("*.py")):
+            digest.update(f"{path.relative_to(ROOT)}\n{_code_of(path)}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def _code_of(path: Path) -> str:
+    """A module's code, without comments and docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in _documented(tree):
+        node.body = [
+            each
+            for each in node.body
+            if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        ] or [ast.Pass()]
+    return ast.unparse(tree)
+
+
+def _documented(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef]:
+    """Every place that a docstring may stand in."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            yield node
 
 
 @lru_cache(maxsize=1)

@@ -1,14 +1,19 @@
-"""A base whose items are sums of codewords, one from each codebook, for LightRec."""
+"""K-means on any device, and a base whose items are sums of codewords, for LightRec."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Parts, Tables
+from elasticrec.training.bases import Leaves, Tables
+from elasticrec.training.bases.factorization import user_rows
+from elasticrec.training.rows import take
 from elasticrec.training.sampler import Batch
-from experiments.baselines.kmeans import nearest
 
+ROUNDS = 25
+MOST_PER_CENTROID = 256
+"""Points that centroids are fitted to, for each of them; more change little."""
+_NUMBERS_AT_ONCE = 1 << 25
 SOFTNESS = 0.1
 """Of the softmax that lends the argmax its gradient, times the mean squared norm of an item."""
 
@@ -17,20 +22,18 @@ class Coded:
     """Users, items that are coded whenever they are used, and the codebooks."""
 
     name = "lightrec"
-    by_rows: tuple[str, ...] = ("users", "items")
     units = False
 
     def __init__(self, users: Tensor, items: Tensor, codebooks: Tensor) -> None:
         self.tables: Tables = {"users": users, "items": items, "codebooks": codebooks}
         self.softness = SOFTNESS * float(items.square().sum(dim=1).mean())
 
-    def forward(
-        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) the rows of the batch's users, and sums of codewords of some items."""
-        del batch
-        coded = self.sums(torch.cat(rows["items"]), tables["codebooks"])
-        return rows["users"][0], list(coded.split([len(part) for part in items]))
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) the rows of the batch's users, and its items as sums of codewords."""
+        items, places = leaves.rows("items", torch.cat(batch.items))
+        coded = self.sums(items, leaves.whole("codebooks"))
+        parts = places.split([len(part) for part in batch.items])
+        return user_rows(leaves, batch), take(coded, list(parts))
 
     def sums(self, items: Tensor, codebooks: Tensor) -> Tensor:
         """(n, D) sums of the chosen codewords; choices pass on the gradient of a softmax."""
@@ -68,3 +71,24 @@ def summed(codebooks: Tensor, codes: Tensor) -> Tensor:
     for b, words in enumerate(codebooks):
         total += words[codes[:, b]]
     return total
+
+
+def nearest(points: Tensor, centroids: Tensor) -> Tensor:
+    """(n,) the centroid next to each point (n, w), some points at a time."""
+    half = centroids.square().sum(dim=1) / 2
+    size = max(1, _NUMBERS_AT_ONCE // len(centroids))
+    return torch.cat([(half - part @ centroids.T).argmin(dim=1) for part in points.split(size)])
+
+
+def kmeans(points: Tensor, k: int, generator: torch.Generator) -> Tensor:
+    """(k, w) centroids of points (n, w); one that nobody is next to moves to a random point."""
+    chosen = torch.randperm(len(points), generator=generator, device=points.device)
+    sample = points[chosen[: MOST_PER_CENTROID * k]]
+    centroids = sample[torch.arange(k, device=points.device) % len(sample)].clone()
+    for _ in range(ROUNDS):
+        codes = nearest(sample, centroids)
+        counts = torch.bincount(codes, minlength=k).unsqueeze(1)
+        sums = torch.zeros_like(centroids).index_add_(0, codes, sample)
+        at = torch.randint(len(sample), (k,), generator=generator, device=points.device)
+        centroids = torch.where(counts > 0, sums / counts.clamp(min=1), sample[at])
+    return centroids

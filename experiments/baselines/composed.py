@@ -9,19 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Base, Parts, Tables, random_table, take
-from elasticrec.training.bases.history import Histories, others_and_items
-from elasticrec.training.bases.lightgcn import Graph
-from elasticrec.training.spectral import spectral_tables
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.sampler import Batch
+from elasticrec.training.bases import Base, Leaves, Tables
+from elasticrec.training.bases.factorization import user_rows
+from elasticrec.training.bases.history import Histories, others_and_items
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.rows import take
+from elasticrec.training.sampler import Batch
+from elasticrec.training.setup import OWN_SHARE, first_vectors
 from experiments.baselines.contract import Stored
 from experiments.baselines.fitting import Training
 from experiments.baselines.packing import code_scales, decode_scales
-
-_OWN_SHARE = 0.3
-"""As in the library: with aggregation, a user starts as mostly the sum of her items."""
 
 
 class Composition(Protocol):
@@ -40,7 +38,6 @@ class Composed:
     """Users of their own, with or without the sum of their items, and composed items."""
 
     name = "composed"
-    by_rows: tuple[str, ...] = ("users",)
     units = False
 
     def __init__(
@@ -50,15 +47,14 @@ class Composed:
         self.tables: Tables = {"users": users, **tables}
         self.compose, self.histories = compose, histories
 
-    def forward(
-        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) the batch's users, and some composed items."""
-        composed = self.compose(tables)
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+        """(B, D) the batch's users, and its composed items."""
+        composed = self.compose({k: leaves.whole(k) for k in self.tables if k != "users"})
         if self.histories is None:
-            return rows["users"][0], take(composed, items)
-        others, found = others_and_items(self.histories, composed, batch, items, units=False)
-        return rows["users"][0] + others, found
+            return user_rows(leaves, batch), take(composed, batch.items)
+        bags = self.histories.bags(batch.users)
+        others, found = others_and_items(composed, batch.items, bags, units=False)
+        return user_rows(leaves, batch) + others, found
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items."""
@@ -78,33 +74,19 @@ class Maker:
         """The base, from spectral vectors or from random ones."""
         users, items = first_vectors(train, config, generator)
         histories = Histories(train, generator.device) if config.aggregation else None
-        users = users * _OWN_SHARE if config.aggregation else users
+        users = users * OWN_SHARE if config.aggregation else users
         tables = self.composition.tables(items, generator)
         self.base = Composed(users, tables, self.composition.compose, histories)
         return self.base
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What the best look at validation left in the tables of the items."""
+        """The tables of the items that validation found best."""
         assert self.base is not None
         return {
             name: table.detach().cpu().numpy()
             for name, table in self.base.tables.items()
             if name != "users"
         }
-
-
-def first_vectors(
-    train: Pairs, config: TrainConfig, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """(U, D) and (V, D) as the library's own bases start."""
-    if config.init == "spectral":
-        graph = Graph(train, generator.device)
-        unit = config.loss == "softmax"
-        users, items = spectral_tables(graph, config.dimensions, generator, unit=unit)
-        return users * config.init_scale, items * config.init_scale
-    U, V, D = train.n_users, train.n_items, config.dimensions
-    scale = config.init_scale
-    return random_table(U, D, scale, generator), random_table(V, D, scale, generator)
 
 
 def scales_of(trained: Training, composed: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,8 +1,8 @@
 """What every compared method offers: fit to a budget, evaluate, save, load.
 
-A `Fitted` holds the very arrays that a device would hold, so that its bytes are counted, never
-claimed: `n_bytes` is their length plus that of one person's vector. Scores are made from these
-arrays alone. How items are numbered on a device is free, as it is for ours.
+A `Fitted` holds the arrays that a device would hold, so that its bytes are counted: `n_bytes` is
+their length plus that of one person's vector. Scores are made from these arrays alone. A method may
+number the items on a device as it likes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ import torch
 from torch import Tensor
 
 from elasticrec.compression.neighbours import Neighbours
+from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.files import written_whole
-from elasticrec.data.splitting import Split
-from elasticrec.evaluation.arithmetic import full_precision
+from elasticrec.evaluation.measure import add_votes
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.questions import Part, Questions, questions
 from elasticrec.evaluation.ranking import (
@@ -31,7 +30,7 @@ from elasticrec.evaluation.ranking import (
     pick_device,
     users_at_once,
 )
-from elasticrec.evaluation.votes import Votes
+from elasticrec.files import written_whole
 from elasticrec.space.budget import Budget
 
 Stored = Mapping[str, np.ndarray]
@@ -105,14 +104,13 @@ class Fitted:
         """
         asked = self._renumbered(questions(split, part, users))
         decoded = DECODERS[self.form](self.stored)
-        with full_precision():
-            if isinstance(decoded, Neighbours):
-                return _evaluate_votes(decoded, asked, tuple(metrics), device)
-            assert self.users is not None
-            return evaluate_vectors(
-                self.users[asked.users].astype(np.float32), decoded, asked,
-                metrics=metrics, device=device, keep_per_user=True,
-            )  # fmt: skip
+        if isinstance(decoded, Neighbours):
+            return _evaluate_votes(decoded, asked, tuple(metrics), device)
+        assert self.users is not None
+        return evaluate_vectors(
+            self.users[asked.users].astype(np.float32), decoded, asked,
+            metrics=metrics, device=device, keep_per_user=True,
+        )  # fmt: skip
 
     def _renumbered(self, asked: Questions) -> Questions:
         """The same questions in the device's numbers of items."""
@@ -164,7 +162,7 @@ class Baseline(Protocol):
 
     @property
     def name(self) -> str:
-        """A word of `experiments.lines.METHODS`."""
+        """The method's name in result lines."""
         ...
 
     @property
@@ -210,17 +208,20 @@ def _evaluate_votes(
     neighbours: Neighbours, asked: Questions, metrics: tuple[str, ...], device: str
 ) -> Evaluation:
     """How well the votes of what each person has rank; without votes, by number."""
-    where = pick_device(device)
-    V = neighbours.n_items
-    slots = neighbours.weights.shape[1]
-    votes = Votes(neighbours, np.array([0, V]), asked.seen, where)
+    from scipy.sparse import csr_matrix
+
+    where, V = pick_device(device), neighbours.n_items
     size = users_at_once(V, where)
+    target, slot = np.nonzero(neighbours.votes)
+    voter = neighbours.numbers[target, slot].astype(np.int64)
+    worth = neighbours.values[neighbours.votes[target, slot]].astype(np.float32)
+    lists = csr_matrix((worth, (voter, target)), shape=(V, V))
+    histories = asked.seen.csr().astype(np.float32)
     scores = torch.empty((min(size, len(asked.users)), V), device=where)
 
     def score_batch(start: int, stop: int) -> Tensor:
         out = scores[: stop - start].zero_()
-        cast = votes.cast(0, slots, start, stop)
-        out[cast.users, cast.items] = cast.votes
+        add_votes(out, (histories[start:stop] @ lists).tocsr())
         return out
 
     return evaluate_scores(

@@ -19,19 +19,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Tables
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.training.bases import Tables
 from experiments.baselines.composed import Maker, scaled, scales_of
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import (
     LARGEST,
     by_popularity,
     fit_vectors,
+    logistic,
     our_config,
     paper_config,
 )
-from experiments.baselines.losses import logistic
 from experiments.baselines.packing import SCALE_ENDS_BYTES
 
 PAPER_EPOCHS, OUR_EPOCHS = 32, 28
@@ -76,7 +76,7 @@ class DlrmCe:
             config = our_config(split, D, settings, seed, epochs or OUR_EPOCHS)
             trained = fit_vectors(split, config, device, make=made)
         else:
-            config = paper_config(split, D, settings, seed, epochs or PAPER_EPOCHS)
+            config = paper_config(D, settings, seed, epochs or PAPER_EPOCHS)
             trained = fit_vectors(split, config, device, make=made, loss=logistic)
         started = time.perf_counter()
         stored = made.arrays() | {"n_items": np.array([V], dtype=np.int32)}

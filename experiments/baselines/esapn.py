@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.space.budget import FLOAT_BYTES, Budget
 from experiments.baselines.composed import Maker, scaled, scales_of
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
@@ -27,11 +27,11 @@ from experiments.baselines.esapn_policy import Search
 from experiments.baselines.fitting import (
     LARGEST,
     fit_vectors,
+    logistic,
     our_config,
     paper_config,
     reseeded,
 )
-from experiments.baselines.losses import logistic
 from experiments.baselines.mixed_sizes import MixedSizes, beside_bytes, from_sizes, stored_sizes
 from experiments.baselines.packing import SCALE_ENDS_BYTES
 
@@ -76,7 +76,7 @@ class Esapn:
         if on_cosines:
             config = our_config(split, D, settings, seed, epochs or OUR_EPOCHS)
         else:
-            config = paper_config(split, D, settings, seed, epochs or PAPER_EPOCHS)
+            config = paper_config(D, settings, seed, epochs or PAPER_EPOCHS)
         search = Search(sizes, V, config)
         shorter = reseeded(config, epochs=max(1, config.epochs // SEARCH_SHARE))
         searched = fit_vectors(split, shorter, device, make=search.make, loss=search.loss)

@@ -12,13 +12,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize, one_hot, softplus
 
-from elasticrec.training.bases import Base, Parts, Tables, take
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.sampler import Batch
+from elasticrec.training.bases import Base, Leaves, Tables
+from elasticrec.training.bases.factorization import user_rows
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.objective import Objective, Vectors
-from experiments.baselines.composed import first_vectors
-from experiments.baselines.losses import logistic
+from elasticrec.training.losses import Objective, Vectors
+from elasticrec.training.rows import take
+from elasticrec.training.sampler import Batch
+from elasticrec.training.setup import first_vectors
+from experiments.baselines.fitting import logistic
 from experiments.baselines.mixed_sizes import MixedSizes
 
 HIDDEN = 8
@@ -30,7 +32,6 @@ class Growing:
     """Users, items that grow as they are visited, and the network that decides about it."""
 
     name = "esapn"
-    by_rows: tuple[str, ...] = ("users",)
     units = False
 
     def __init__(
@@ -51,13 +52,12 @@ class Growing:
         self.counts = torch.zeros(len(items), device=items.device)
         self.before = self.visits = self.log_chance = self.grows = torch.zeros(0)
 
-    def forward(
-        self, tables: Tables, rows: Parts, batch: Batch, items: list[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
         """(B, D) users, and items after some of those seen were enlarged.
 
-        What the loss needs to reward the policy is kept: vectors before, and log-probabilities.
+        Vectors before that and log-probabilities are kept for the loss, which rewards the policy.
         """
+        tables = {name: leaves.whole(name) for name in self.tables if name != "users"}
         if self.passed >= self.n_pairs:  # the stream begins anew
             self.passed = 0
             self.counts.zero_()
@@ -77,7 +77,7 @@ class Growing:
         with torch.no_grad():
             self.before = self.mixed.composed(tables, chosen).index_select(0, seen)
         self.mixed.chosen = larger
-        return rows["users"][0], take(self.mixed.composed(tables, larger), items)
+        return user_rows(leaves, batch), take(self.mixed.composed(tables, larger), batch.items)
 
     def logits(self, tables: Tables, counts: Tensor, chosen: Tensor) -> Tensor:
         """(n,) of enlarging items that came so often and are so large."""
@@ -97,7 +97,7 @@ class Search:
 
     def __init__(self, sizes: tuple[int, ...], n_items: int, config: TrainConfig) -> None:
         self.sizes, self.n_items, self.config = sizes, n_items, config
-        self.objective = Objective(config, n_items)
+        self.objective = Objective(config)
         self.base: Growing | None = None
 
     def make(self, train: Pairs, config: TrainConfig, generator: torch.Generator) -> Base:
@@ -108,9 +108,7 @@ class Search:
         self.base = Growing(users, items, mixed, generator, len(train))
         return self.base
 
-    def loss(
-        self, vectors: Vectors, taken: Tensor | None, has_near: Tensor | None, mask: Tensor | None
-    ) -> Tensor:
+    def loss(self, vectors: Vectors, batch: Batch) -> Tensor:
         """The loss of a batch, and that of the policy, whose gradients never meet."""
         assert self.base is not None
         with torch.no_grad():
@@ -121,8 +119,8 @@ class Search:
             reward = gained / (gained.square().sum() / n).sqrt().clamp(min=1e-6)
         policy = -(reward * self.base.log_chance).sum() / n
         if self.config.loss == "softmax":
-            return self.objective(vectors, taken, has_near, mask) + policy
-        return logistic(vectors, taken, has_near, mask) + policy
+            return self.objective(vectors, batch) + policy
+        return logistic(vectors, batch) + policy
 
     def _each(self, vectors: Vectors, seen: Tensor) -> Tensor:
         """(B,) the loss of each pair if the seen item had these vectors."""

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.space.budget import FLOAT_BYTES, Budget
+from experiments.baselines.codebooks import kmeans, nearest
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import LARGEST, kept_vectors, our_config
-from experiments.baselines.kmeans import kmeans, nearest
 from experiments.baselines.packing import pack, packed_bytes, unpack
 from experiments.baselines.turning import Turn, turned
 

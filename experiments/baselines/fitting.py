@@ -1,35 +1,37 @@
-"""What all compared methods share in training: our loss by data set, and trainings kept in memory.
+"""Training of all compared methods: settings, their papers' losses, trainings kept in memory.
 
-The loop, the sampler, the optimiser and the early look at validation are the library's.
+The loop, the sampler, the optimiser and the choice of the best epoch are the library's.
 """
 
 from __future__ import annotations
 
 import time
+import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
+from torch.nn.functional import softplus
 
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.training.loop import train
-from elasticrec.training.objective import Loss
+from elasticrec.training.losses import Loss, Vectors
+from elasticrec.training.sampler import Batch
+from elasticrec.training.scoring import effective
 from elasticrec.training.setup import MakeBase, make_base
 from experiments.baselines.contract import Fitted
-from experiments.bases import read_trials
 
-RECIPES = Path(__file__).parents[1] / "configs" / "bases.toml"
+RECIPES = Path(__file__).parents[1] / "recipes" / "rivals.toml"
 LARGEST = 256
 """No method has more dimensions than ours may have."""
 KEPT = 2
 """Trainings kept in memory, so that several budgets may share one."""
 METRIC, VALIDATION_USERS = "recall@50", 3_000
 """What a method chooses by, where it has a choice of its own."""
-STEPS = 40
-"""Steps per epoch that small data have at least, at the price of smaller batches."""
 TRAINED = {field.name for field in fields(TrainConfig)}
 
 OUR_TRIALS: list[dict[str, Any]] = [
@@ -64,34 +66,26 @@ def our_config(
         "cooccurrence": 0.3,
     }
     found |= {"learning_rate": 4e-3, "negatives": 2048}
-    for trial in read_trials(RECIPES):
-        if trial["dataset"] == split.name:
-            found |= trial
-    return _config(split, dimensions, found | settings, seed, epochs)
+    found |= tomllib.loads(RECIPES.read_text(encoding="utf-8")).get(split.name, {})
+    return _config(dimensions, found | settings, seed, epochs)
 
 
-def paper_config(
-    split: Split, dimensions: int, settings: dict[str, Any], seed: int, epochs: int
-) -> TrainConfig:
+def paper_config(dimensions: int, settings: dict[str, Any], seed: int, epochs: int) -> TrainConfig:
     """Products of plain vectors told from items of each pair's own, but for a trial's settings."""
-    found: dict[str, Any] = {"base": "mf", "loss": "bpr"}
+    found: dict[str, Any] = {"base": "mf", "loss": "bpr", "cooccurrence": 0.0}
     found |= {"learning_rate": 5e-3, "negatives": 4}
-    return _config(split, dimensions, found | settings, seed, epochs)
+    return _config(dimensions, found | settings, seed, epochs)
 
 
-def _config(
-    split: Split, dimensions: int, found: dict[str, Any], seed: int, epochs: int
-) -> TrainConfig:
-    """Settings of a training without early end, whose best look at validation counts."""
+def _config(dimensions: int, found: dict[str, Any], seed: int, epochs: int) -> TrainConfig:
+    """Settings of a training without early end, of which the best epoch on validation counts."""
     shaped: dict[str, Any] = {"n_blocks": dimensions, "block_size": 1, "batch_size": 8192}
     shaped |= {name: value for name, value in found.items() if name in TRAINED}
-    most = max(64, 1 << int(np.log2(max(len(split.train) // STEPS, 1))))
     looking: dict[str, Any] = {
         "metric": METRIC,
         "evaluate_every": max(1, epochs // 10),
         "patience": 0,
     }
-    shaped["batch_size"] = min(shaped["batch_size"], most)
     return TrainConfig(**shaped | looking | {"seed": seed, "epochs": epochs})
 
 
@@ -108,7 +102,8 @@ def fit_vectors(
     trained = train(split, config, device=device, make=make, loss=loss, cooccurrence=lists)
     table = trained.table
     assert table.users is not None
-    return Training(table.users, table.items, trained.progress.seconds + counting)
+    _, items = effective(table, split.train.per_item)
+    return Training(table.users, items, trained.progress.seconds + counting)
 
 
 _kept: dict[tuple[Any, ...], Training] = {}
@@ -163,3 +158,24 @@ def reseeded(config: TrainConfig, **changes: Any) -> TrainConfig:
     """The settings with some changed; few enough epochs still get a look at validation."""
     epochs = changes.get("epochs", config.epochs)
     return replace(config, evaluate_every=max(1, epochs // 10), **changes)
+
+
+def _products(vectors: Vectors) -> tuple[Tensor, Tensor]:
+    """(B,) scores of the items taken, and (B, m) of the sampled zeros."""
+    seen = (vectors.users * vectors.seen).sum(dim=1)
+    unseen = (vectors.users.unsqueeze(1) * vectors.unseen).sum(dim=2)
+    return seen, unseen
+
+
+def squares(vectors: Vectors, batch: Batch) -> Tensor:
+    """Gaussian likelihood of ones and sampled zeros: the sum of squared errors of each pair."""
+    del batch  # of other losses
+    seen, unseen = _products(vectors)
+    return (1 - seen).square().mean() + unseen.square().sum(dim=1).mean()
+
+
+def logistic(vectors: Vectors, batch: Batch) -> Tensor:
+    """Cross entropy of ones and sampled zeros, as in predicting a click."""
+    del batch  # of other losses
+    seen, unseen = _products(vectors)
+    return softplus(-seen).mean() + softplus(unseen).sum(dim=1).mean()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from experiments.baselines.fitting import Training, fit_vectors, our_config, paper_config
 from experiments.baselines.fixed_size import FixedSize
 
@@ -32,7 +32,7 @@ def train_lightgcn(
     """The vectors of LightGCN by its own loss or by ours."""
     given = settings | {"base": "lightgcn", "aggregation": False}
     if loss == "paper":
-        config = paper_config(split, dimensions, given, seed, epochs or PAPER_EPOCHS)
+        config = paper_config(dimensions, given, seed, epochs or PAPER_EPOCHS)
     else:
         config = our_config(split, dimensions, given, seed, epochs or OUR_EPOCHS)
     return fit_vectors(split, config, device)

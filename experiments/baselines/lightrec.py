@@ -19,12 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Base
 from elasticrec.data.interactions import Pairs
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
-from experiments.baselines.codebooks import Coded, residual_codes
+from experiments.baselines.codebooks import Coded, kmeans, nearest, residual_codes
 from experiments.baselines.composed import scaled, scales_of
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import (
@@ -36,7 +36,6 @@ from experiments.baselines.fitting import (
     reseeded,
     validation_recall,
 )
-from experiments.baselines.kmeans import kmeans, nearest
 from experiments.baselines.packing import SCALE_ENDS_BYTES, pack, packed_bytes, unpack
 
 PAPER_EPOCHS, OUR_EPOCHS = 32, 28
@@ -90,7 +89,7 @@ class LightRec:
         if on_cosines:
             config = our_config(split, shape.dimensions, settings, seed, epochs or OUR_EPOCHS)
         else:
-            config = paper_config(split, shape.dimensions, settings, seed, epochs or PAPER_EPOCHS)
+            config = paper_config(shape.dimensions, settings, seed, epochs or PAPER_EPOCHS)
         first = kept_vectors(split, config, device)
         started = time.perf_counter()
         made = Start(first, shape, seed, on_cosines=on_cosines)

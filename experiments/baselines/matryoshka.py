@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.space.budget import Budget
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.objective import Objective, Vectors
+from elasticrec.training.losses import Objective, Vectors
+from elasticrec.training.sampler import Batch
 from experiments.baselines.contract import Fitted
 from experiments.baselines.fitting import LARGEST, OUR_TRIALS, kept_vectors, our_config
 from experiments.baselines.fixed_size import as_bytes, widest
@@ -33,14 +34,12 @@ TRIALS = [trial | {"values": FORM} for trial in OUR_TRIALS]
 class Nested:
     """The mean loss of all prefixes."""
 
-    def __init__(self, config: TrainConfig, n_items: int) -> None:
-        self.of_one = Objective(config, n_items)
+    def __init__(self, config: TrainConfig) -> None:
+        self.of_one = Objective(config)
 
-    def __call__(
-        self, vectors: Vectors, taken: Tensor | None, has_near: Tensor | None, mask: Tensor | None
-    ) -> Tensor:
+    def __call__(self, vectors: Vectors, batch: Batch) -> Tensor:
         """The loss of a batch."""
-        losses = [self.of_one(prefix(vectors, k), taken, has_near, mask) for k in PREFIXES]
+        losses = [self.of_one(prefix(vectors, k), batch) for k in PREFIXES]
         total = losses[0]
         for loss in losses[1:]:
             total = total + loss
@@ -77,7 +76,7 @@ class Matryoshka:
         del loss  # ours alone
         k = min(LARGEST, widest(self.name, FORM, split.n_items, budget))
         config = our_config(split, LARGEST, settings, seed, epochs or EPOCHS)
-        nested = Nested(config, split.n_items)
+        nested = Nested(config)
         trained = kept_vectors(split, config, device, loss=nested, word=self.name)
         started = time.perf_counter()
         users, items = (cut(x, k) for x in (trained.users, trained.items))

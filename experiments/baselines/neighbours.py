@@ -21,14 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elasticrec.training.cooccurrence import count_cooccurrence
 from elasticrec.compression.linear import ONE_BY_ONE, LinearConfig, linear_lists, shared_weight
-from elasticrec.compression.neighbours import Neighbours
-from elasticrec.compression.neighbours import packed as on_levels
+from elasticrec.compression.neighbours import Neighbours, pack_lists
 from elasticrec.data.interactions import Pairs
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from elasticrec.space.budget import Budget
-from elasticrec.space.file_bytes import number_bits
+from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import by_popularity, validation_recall
 from experiments.baselines.packing import pack, packed_bytes, unpack
@@ -36,8 +34,8 @@ from experiments.baselines.packing import pack, packed_bytes, unpack
 WEIGHT_BITS = 4
 LONGEST = 96
 """No list is longer; of the linear model two thirds of it."""
-FIXED_BYTES = 16 * 4 + 2 * 4
-"""What the sixteen levels stand for, and two counts."""
+FIXED_BYTES = 16 * 2 + 2 * 4
+"""Sixteen values of votes, and two counts."""
 _TARGETS_AT_ONCE = 64
 
 
@@ -97,6 +95,11 @@ def stored_bytes(n_items: int, slots: int) -> int:
     return FIXED_BYTES + packed_bytes(n_items * slots, number_bits(n_items) + WEIGHT_BITS)
 
 
+def number_bits(n_items: int) -> int:
+    """Bits of one item's number, at least 1."""
+    return max(1, (n_items - 1).bit_length())
+
+
 def lengths(fits: int) -> list[int]:
     """The lengths that are compared on validation, rising; the last is what fits."""
     return [k for k in (4, 8, 16, 32, 64) if k < fits] + [fits]
@@ -154,16 +157,11 @@ def ridge_lists(train: Pairs, k: int, config: LinearConfig) -> Lists:
 def stored(lists: Lists) -> dict[str, np.ndarray]:
     """The lists as they are stored, weights on the same fifteen levels as ours."""
     V, k = lists.items.shape
-    full = -(-k // ONE_BY_ONE) * ONE_BY_ONE
-    items = np.full((V, full), -1, dtype=np.int64)
-    weights = np.zeros((V, full))
-    items[:, :k], weights[:, :k] = lists.items, lists.weights
-    leveled = on_levels(items.reshape(-1, ONE_BY_ONE), weights.reshape(-1, ONE_BY_ONE))
-    numbers, levels = (x.reshape(V, full)[:, :k] for x in (leveled.numbers, leveled.weights))
+    packed = pack_lists(Cooccurrence(lists.items, lists.weights))
     return {
-        "numbers": pack(numbers, number_bits(V)),
-        "weights": pack(levels, WEIGHT_BITS),
-        "values": leveled.values,
+        "numbers": pack(packed.numbers, number_bits(V)),
+        "votes": pack(packed.votes, WEIGHT_BITS),
+        "values": packed.values,
         "shape": np.array([V, k], dtype=np.int32),
     }
 
@@ -173,8 +171,8 @@ def unpacked(stored: Stored) -> Neighbours:
     """The lists, ready to vote."""
     V, k = map(int, stored["shape"])
     numbers = unpack(stored["numbers"], V * k).reshape(V, k)
-    levels = unpack(stored["weights"], V * k).reshape(V, k)
-    return Neighbours(numbers.astype(np.uint32), levels.astype(np.uint8), stored["values"])
+    votes = unpack(stored["votes"], V * k).reshape(V, k)
+    return Neighbours(numbers.astype(np.uint32), votes.astype(np.uint8), stored["values"])
 
 
 ITEMCF = NeighboursAlone(

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from elasticrec.data.splitting import Split
+from elasticrec.data.split import Split
 from experiments.baselines.fitting import (
     OUR_TRIALS,
     Training,
     fit_vectors,
     our_config,
     paper_config,
+    squares,
 )
 from experiments.baselines.fixed_size import FixedSize
-from experiments.baselines.losses import squares
 
 PAPER_EPOCHS, OUR_EPOCHS = 40, 28
 TRIALS: dict[str, list[dict[str, Any]]] = {
@@ -38,7 +38,7 @@ def train_pmf(
 ) -> Training:  # fmt: skip
     """The vectors of PMF by its own loss or by ours."""
     if loss == "paper":
-        config = paper_config(split, dimensions, settings, seed, epochs or PAPER_EPOCHS)
+        config = paper_config(dimensions, settings, seed, epochs or PAPER_EPOCHS)
         return fit_vectors(split, config, device, loss=squares)
     config = our_config(split, dimensions, settings, seed, epochs or OUR_EPOCHS)
     return fit_vectors(split, config, device)

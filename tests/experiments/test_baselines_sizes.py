@@ -7,11 +7,11 @@ import torch
 from elasticrec.data.synthetic import planted_world
 from experiments.baselines import codebooks, dlrm_ce
 from experiments.baselines.autoemb import candidates
+from experiments.baselines.codebooks import kmeans
 from experiments.baselines.composed import scaled
 from experiments.baselines.esapn import grow
 from experiments.baselines.esapn_policy import Search
 from experiments.baselines.fitting import fit_vectors, our_config
-from experiments.baselines.kmeans import kmeans
 from experiments.baselines.mixed_sizes import MixedSizes, from_sizes, stored_sizes
 
 
@@ -57,7 +57,7 @@ def test_the_policy_learns_what_is_rewarded(sign, monkeypatch):
     chance = search.wishes()[:, 0] / np.maximum(counts, 1)
     often = np.argsort(-counts)
     many, few = chance[often[:15]].mean(), chance[often[-15:]].mean()
-    assert many > 1.2 * few if sign > 0 else few > 1.2 * many
+    assert many > 1.1 * few if sign > 0 else few > 1.1 * many
 
 
 def test_a_real_loss_makes_the_policy_enlarge_popular_items_first():

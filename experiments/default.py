@@ -1,0 +1,112 @@
+"""The product as it comes: `fit` with its default preset, on every data set alike.
+
+    python -m experiments.default run --data local [--dataset gowalla] [--seeds 0,1,2] [--jobs 3]
+    python -m experiments.default draw
+
+On validation, `fit` sees one half of the validation users and is measured on the other half. With
+`--part test` it sees all of them, and is measured on test: once per release, when nothing will be
+changed any more. A model's size is that of the whole file, with dense ids.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from elasticrec.data.split import Split
+from elasticrec.data.splitting import by_popularity
+from elasticrec.evaluation.questions import Part
+from elasticrec.pipeline import fit
+from elasticrec.presets import PRESETS
+from elasticrec.stream.index import read_index
+from experiments import command, comparing, figures, lines, tables
+from experiments.command import Task
+from experiments.provenance import LIBRARY, code_hash
+from experiments.streams import chooser, measured, seeded
+
+EXPERIMENT = "default"
+DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
+SIZES = (6, 11, 20, 54, 110)
+METHOD, FORMAT = "ours", 4
+CODE = (*LIBRARY, "experiments/default.py", "experiments/streams.py")
+app = command.make_app(__doc__)
+
+
+@app.command()
+def run(
+    dataset: command.Datasets = DATASETS,
+    data: command.Data = command.LOCAL,
+    seeds: command.Seeds = "0",
+    part: Annotated[
+        str, typer.Option(help="validation; or test, once per release.")
+    ] = "validation",
+    users: command.Users = 0,
+    device: command.Device = "auto",
+    jobs: command.Jobs = 1,
+    minutes: command.Minutes = None,
+    again: command.Again = False,
+) -> None:
+    """Fit the default preset and measure its stream at every size."""
+    wanted = [
+        Task(name, seed, data, device, users, part=command.part_of(part))
+        for name in command.datasets_in(data, dataset)
+        for seed in command.seeds_of(seeds)
+    ]
+    found = lines.read(EXPERIMENT)
+    last = {"method": METHOD, "bytes_per_item": SIZES[-1], "code_hash": code_hash(*CODE)}
+    missing = [task for task in wanted if again or not lines.holds(found, **task.about, **last)]
+    command.measure_all(missing, work, jobs, minutes)
+
+
+def work(task: Task) -> str:
+    """Fit one model and measure its stream; Recall@50 at every size."""
+    split, _ = by_popularity(Split.load(task.path))
+    preset = seeded(PRESETS["default"], task.seed)
+    learnt, users = shown_to_fit(split, task.part, task.users)
+    started, said = time.perf_counter(), []
+    with tempfile.TemporaryDirectory() as place:
+        model = fit(learnt, Path(place) / "model", preset, device=task.device)
+        for point in measured(
+            read_index(model.stream_path), model.codes, model.neighbours, model.weights, split,
+            SIZES, users=users, person=task.person, vectors=model.server_vectors(),
+            device=task.device, part=task.part,
+        ):  # fmt: skip
+            fields = {
+                **task.about, "method": METHOD, "bytes_per_item": point.bytes_per_item,
+                "file_bytes": point.file_bytes, "dimensions": model.table.dimensions,
+                "format": FORMAT, "seconds": round(time.perf_counter() - started, 2),
+                "config": seeded(preset, 0).as_dict(), "code_hash": code_hash(*CODE),
+                "chosen": model.about.get("choices"), "stages": model.about.get("seconds"),
+            }  # fmt: skip
+            comparing.record(EXPERIMENT, fields, point.found, split=split)
+            said.append(f"{point.bytes_per_item:g}: {point.found.metrics['recall@50']:.4f}")
+    return f"{task}: {', '.join(said)}"
+
+
+def shown_to_fit(split: Split, part: Part, most: int = 0) -> tuple[Split, np.ndarray | None]:
+    """The split that `fit` sees, and the users it is measured on; None stands for everyone.
+
+    Args:
+        most: users of each half of validation, at most; 0 takes all.
+    """
+    if part == "test":
+        return split, None
+    halves = comparing.halves(split, most=most)
+    return chooser(split, halves.choosing), halves.reporting
+
+
+@app.command()
+def draw() -> None:
+    """Print Recall@50 by size, and draw it."""
+    for metric in ("recall@50", "recall@20"):
+        print(tables.by_size(EXPERIMENT, (METHOD,), metric))
+    figures.quality_by_size("default", lines.latest(EXPERIMENT), {METHOD: figures.OURS})
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,168 @@
+"""The compared methods at equal bytes, tuned on validation and measured on the same parts as ours.
+
+    python -m experiments.rivals run --data local [--dataset gowalla] [--methods pmf,lightrec]
+    python -m experiments.rivals draw
+
+Each method's settings are tried at 54 bytes per item on one half of the validation users, each loss
+of its own (`rivals-tuning`). The best by Recall@50 is trained for every size and seed, and measured
+on the other half, or with `--part test` on test; then ours (`experiments.default`) is compared with
+each rival user by user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+
+from elasticrec.data.split import Split
+from elasticrec.errors import InputError
+from elasticrec.space.budget import Budget
+from experiments import command, comparing, default, figures, lines, tables
+from experiments.baselines import BASELINES, BudgetTooSmall
+from experiments.command import Task
+from experiments.provenance import LIBRARY, code_hash
+from experiments.streams import METRICS
+
+EXPERIMENT, TUNING = "rivals", "rivals-tuning"
+SIZES = (11, 20, 54, 110, 270)
+TUNED_AT = 54
+"""Bytes per item at which settings are chosen."""
+RETRAINED_FROM = 54
+"""Bytes per item from which methods are measured that are trained anew for each size."""
+CODE = (*LIBRARY, "experiments/baselines", "experiments/rivals.py")
+app = command.make_app(__doc__)
+
+
+@dataclass(frozen=True)
+class RivalTask(Task):
+    """One method with some settings."""
+
+    loss: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    tuning: bool = False
+    """On the choosing half at one size, or else on what is reported at all sizes."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All that its numbers depend on, data, seed and size aside."""
+        return {"loss": self.loss, "settings": self.settings}
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """Fields that its last line has."""
+        size = TUNED_AT if self.tuning else SIZES[-1]
+        about = {name: value for name, value in self.about.items() if name != "person"}
+        return about | {
+            "method": self.method, "bytes_per_item": size, "code_hash": code_hash(*CODE),
+            "config_hash": lines.config_hash(self.config),
+        }  # fmt: skip
+
+
+@app.command()
+def run(
+    dataset: command.Datasets = default.DATASETS,
+    data: command.Data = command.LOCAL,
+    only: Annotated[str, typer.Option("--methods", help="Methods; all by default.")] = "",
+    seeds: command.Seeds = "0",
+    part: Annotated[str, typer.Option(help="validation, or test.")] = "validation",
+    users: command.Users = 0,
+    device: command.Device = "auto",
+    jobs: command.Jobs = 1,
+    minutes: command.Minutes = None,
+    again: command.Again = False,
+) -> None:
+    """Tune every method, measure it at every size, and compare ours with it."""
+    methods, datasets = methods_of(only), command.datasets_in(data, dataset)
+    trials = [
+        RivalTask(
+            name, 0, data, device, users, method=method, loss=loss, settings=trial, tuning=True
+        )
+        for name in datasets
+        for method in methods
+        for loss in BASELINES[method].losses
+        for trial in BASELINES[method].trials(loss)
+    ]
+    tried = lines.read(TUNING)
+    missing: list[Task] = [t for t in trials if again or not lines.holds(tried, **t.key)]
+    command.measure_all(missing, work, jobs, minutes)
+    found, left = lines.read(EXPERIMENT), list[Task]()
+    for name in datasets:
+        for method in methods:
+            chosen = best(name, method)
+            for seed in command.seeds_of(seeds) if chosen else ():
+                task = RivalTask(
+                    name, seed, data, device, users, part=command.part_of(part), method=method,
+                    **chosen,
+                )  # fmt: skip
+                if again or not lines.holds(found, **task.key):
+                    left.append(task)
+    command.measure_all(left, work, jobs, minutes)
+    tests = comparing.compare(EXPERIMENT, (default.METHOD,), beside=(default.EXPERIMENT,))
+    print(f"{tests} tests made")
+
+
+def methods_of(names: str) -> list[str]:
+    """The methods of a list; all where none is named."""
+    if unknown := set(command.named(names)) - set(BASELINES):
+        raise InputError(f"no method is called {min(unknown)}; expected {', '.join(BASELINES)}")
+    return [name for name in BASELINES if name in command.named(names) or not names]
+
+
+def best(dataset: str, method: str) -> dict[str, Any]:
+    """The loss and settings with the highest Recall@50 while tuning; empty where none was tried."""
+    tried = [x for x in lines.read(TUNING) if lines.holds([x], dataset=dataset, method=method)]
+    newest = [x for x in tried if x["code_hash"] == tried[-1]["code_hash"]]
+    if not newest:
+        return {}
+    config: dict[str, Any] = max(newest, key=lambda line: line["metrics"]["recall@50"])["config"]
+    return config
+
+
+def work(task: Task) -> str:
+    """Fit one method at its sizes and measure it; Recall@50 at each."""
+    assert isinstance(task, RivalTask)
+    return f"{task} [{task.loss}]: {', '.join(_measured(task))}"
+
+
+def _measured(task: RivalTask) -> Iterator[str]:
+    split, method = Split.load(task.path), BASELINES[task.method]
+    halves = comparing.halves(split, most=task.users)
+    learnt, users = default.shown_to_fit(split, task.part, task.users)
+    for size in (TUNED_AT,) if task.tuning else SIZES:
+        if method.sizes == "retrained" and size < RETRAINED_FROM:
+            continue
+        try:
+            fitted = method.fit(
+                learnt, Budget(round(size * split.n_items)), loss=task.loss,
+                settings=task.settings, seed=task.seed, device=task.device,
+            )  # fmt: skip
+        except BudgetTooSmall as error:
+            yield f"{size:g}: {error}"
+            continue
+        asked = halves.choosing if task.tuning else users
+        found = fitted.evaluate(split, METRICS, asked, task.device, task.part)
+        fields = {
+            **task.about, "method": task.method, "person": fitted.person, "bytes_per_item": size,
+            "file_bytes": fitted.n_bytes, "dimensions": fitted.dimensions,
+            "seconds": round(fitted.seconds, 2), "config": task.config,
+            "code_hash": code_hash(*CODE),
+        }  # fmt: skip
+        name = TUNING if task.tuning else EXPERIMENT
+        comparing.record(name, fields, found, split=split)
+        yield f"{size:g}: {found.metrics['recall@50']:.4f}"
+
+
+@app.command()
+def draw() -> None:
+    """Print Recall@50 by size, and draw ours beside the rivals."""
+    print(tables.by_size(EXPERIMENT, list(BASELINES)))
+    found = [*lines.latest(default.EXPERIMENT), *lines.latest(EXPERIMENT)]
+    others = dict(zip(BASELINES, 2 * figures.OTHERS, strict=False))
+    figures.quality_by_size("quality-by-size", found, {default.METHOD: figures.OURS} | others)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,119 @@
+"""Every experiment from its command to its tables, on a small world."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from elasticrec.data.split import Split
+from experiments import comparing, default, first_release, formats, lines, orders, rivals, tables
+
+
+def invoke(app, *arguments):
+    answer = CliRunner().invoke(app, ["run", *map(str, arguments)], catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+    assert "FAILED" not in answer.output
+    return answer.output
+
+
+def test_formats_are_compared_at_equal_bytes(results, data, small_preset):
+    told = invoke(formats.app, "--dataset", "goodbooks", "--data", data)
+    found = lines.read("formats")
+    assert {line["method"] for line in found} == {formats.STREAM, formats.OLD}
+    assert all(line["file_bytes"] <= line["bytes_per_item"] * 300 for line in found)
+    tested = tables.leads("formats", formats.STREAM, formats.OLD)
+    assert tested
+    assert all(lead.p is not None for lead in tested)
+    assert f"{len(tested)} tests made" in told
+    again = invoke(formats.app, "--dataset", "goodbooks", "--data", data)  # nothing is left
+    assert again.strip() == "0 tests made"
+    assert lines.read("formats") == found
+
+
+def test_a_kept_table_is_measured_instead_of_a_trained_one(results, data, small_preset, tmp_path):
+    items = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float16)
+    np.save(tmp_path / "goodbooks-0.npy", items[:200])
+    np.save(tmp_path / "goodbooks-1.npy", items[200:])
+    invoke(formats.app, "--dataset", "goodbooks", "--data", data, "--tables-in", tmp_path)
+    assert {line["dimensions"] for line in lines.read("formats")} == {16}
+    assert not (results.parent / "tables").exists()
+
+
+@pytest.mark.parametrize("person", ["history", "vector"])
+def test_three_orders_of_one_table_are_compared(results, data, small_preset, person):
+    invoke(orders.app, "--dataset", "goodbooks", "--data", data, "--person", person)
+    found = lines.read("orders")
+    assert {line["method"] for line in found} == {orders.ALIKE, orders.POPULAR, orders.FOUND}
+    assert {line["person"] for line in found} == {person}
+    assert orders.leads(person, orders.ALIKE)
+    assert len(list((results.parent / "tables").iterdir())) == 1
+
+
+def test_the_default_is_measured_on_validation_or_test(results, data, small_preset):
+    for part in ("validation", "test"):
+        invoke(default.app, "--dataset", "goodbooks", "--data", data, "--part", part)
+    found = {part: [x for x in lines.read("default") if x["part"] == part]
+             for part in ("validation", "test")}  # fmt: skip
+    split = Split.load(data / "goodbooks.npz")
+    everyone = int((split.test.per_user > 0).sum())
+    assert {line["metrics"]["users"] for line in found["test"]} == {everyone}
+    half = len(comparing.halves(split).reporting)
+    assert {line["metrics"]["users"] for line in found["validation"]} == {half}
+    assert "ours" in tables.by_size("default", ["ours"], part="validation")
+
+
+def test_fit_is_shown_no_validation_item_of_those_who_are_reported(data):
+    split = Split.load(data / "goodbooks.npz")
+    shown, users = default.shown_to_fit(split, "validation")
+    assert not shown.validation.per_user[users].any()
+    assert shown.validation.per_user.sum() > 0
+    assert default.shown_to_fit(split, "test") == (split, None)
+
+
+def test_rivals_take_the_settings_that_tuning_found_best(results, data, small_preset):
+    asked = ("--dataset", "goodbooks", "--data", data)
+    invoke(default.app, *asked)
+    told = invoke(rivals.app, *asked, "--methods", "itemcf")
+    tried = lines.read("rivals-tuning")
+    assert len(tried) == 4
+    best = max(tried, key=lambda line: line["metrics"]["recall@50"])
+    found = lines.read("rivals")
+    assert {line["config_hash"] for line in found} == {best["config_hash"]}
+    assert {line["bytes_per_item"] for line in found} <= set(rivals.SIZES)
+    assert "2 tests made" in told or "3 tests made" in told or "4 tests made" in told
+    test = lines.latest_tests("rivals", method="ours", against="itemcf")[0]
+    assert 0 <= test["metrics"]["recall@50 p"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("app", "arguments", "expected"),
+    [
+        (formats.app, ["--dataset", "moon"], "holds no moon.npz; expected what `elasticrec data"),
+        (default.app, ["--part", "train"], "part 'train', expected validation or test"),
+        (default.app, ["--seeds", "0,x"], "seeds '0,x', expected whole numbers"),
+        (orders.app, ["--person", "ghost"], "no kind of person is called ghost"),
+        (rivals.app, ["--methods", "nothing"], "no method is called nothing; expected pmf"),
+    ],
+)
+def test_wrong_words_are_refused_in_one_line(app, arguments, expected, data):
+    asked = ["run", "--data", str(data), "--dataset", "goodbooks", *arguments]
+    answer = CliRunner().invoke(app, asked)
+    assert answer.exit_code == 2
+    assert expected in answer.stderr
+    assert len(answer.stderr.splitlines()) == 1
+
+
+def test_the_printed_table_is_whole_and_its_slips_are_ten_times_too_high():
+    printed = first_release.printed()
+    assert len(printed) == 14
+    assert printed["amazon-book", "rule"]["5"]["recall@50"] == 0.05335
+    for dataset, method, mb, metric in first_release.SLIPS:
+        neighbour = printed[dataset, method]["5"][metric]
+        assert printed[dataset, method][mb][metric] > 9 * neighbour
+
+
+def test_every_line_of_the_first_release_is_of_a_rival():
+    found = lines.read("table2")
+    assert len(found) == 510
+    assert {line["method"] for line in found} <= set(rivals.BASELINES)
+    assert {line["part"] for line in found} == {"test"}
+    assert "| Gowalla | lightrec | vector |" in first_release.rivals()

@@ -1,0 +1,48 @@
+"""The hash of some code: comments and docstrings do not count, everything else does."""
+
+import pytest
+
+from experiments import provenance
+
+CODE = '"""A module."""\n\n\ndef double(x):\n    """Twice x."""\n    return 2 * x\n'
+
+
+@pytest.fixture
+def hashed(tmp_path, monkeypatch):
+    """The hash of a module of that text."""
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+
+    def hashed(text, name="room/module.py"):
+        provenance.code_hash.cache_clear()
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        found = provenance.code_hash("room")
+        path.unlink()
+        return found
+
+    yield hashed
+    provenance.code_hash.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ('"""A module."""', '"""Another sentence."""', True),
+        ('"""Twice x."""', '"""Double."""', True),
+        ("return 2 * x", "return 2 * x  # and no more", True),
+        ("return 2 * x", "return 3 * x", False),
+        ("return 2 * x", 'return "Twice x."', False),
+    ],
+)
+def test_only_code_changes_the_hash(hashed, before, after, same):
+    assert (hashed(CODE) == hashed(CODE.replace(before, after))) == same
+
+
+def test_the_place_of_code_counts(hashed):
+    assert hashed(CODE) != hashed(CODE, "room/other.py")
+
+
+def test_the_library_is_there():
+    assert all((provenance.ROOT / name).exists() for name in provenance.LIBRARY)
+    assert len(provenance.code_hash()) == 12
