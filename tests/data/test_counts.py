@@ -19,16 +19,6 @@ def test_counts_of_the_whole_and_of_the_parts():
     assert (train.part, train.users, train.items, train.interactions) == ("train", 2, 2, 3)
     assert validation.per_user == (1, 1)
     assert (train.known, validation.known, test.known) == (2, 1, 0)
-    assert (train.rare, validation.rare, test.rare) == (1.0, 1.0, 0.0)
-
-
-def test_rare_is_by_train_pairs():
-    train = Pairs.from_arrays(np.arange(6), np.array([0] * 5 + [1]), n_users=6, n_items=2)
-    held = Pairs.from_arrays(np.array([5, 0, 1]), np.array([0, 1, 1]), n_users=6, n_items=2)
-    none = Pairs.from_arrays(np.zeros(0, int), np.zeros(0, int), n_users=6, n_items=2)
-    _, in_train, in_validation, _ = count(Split(train, held, none, Ids.dense(6), Ids.dense(2)))
-    assert in_train.rare == pytest.approx(1 / 6)
-    assert in_validation.rare == pytest.approx(2 / 3)
 
 
 def test_an_empty_part_has_no_span():

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.data.readers.lists import read_lists, read_published
+from elasticrec.data.readers.lists import read_lists, read_lists_together
 from elasticrec.data.sequence import informative_order
 from elasticrec.data.split import PARTS, count
 
@@ -46,7 +46,9 @@ def test_counts_are_the_published_ones(real_data, name):
 )
 def test_original_ids_come_from_the_lists_beside(real_data, name, first):
     folder = real_data / name
-    train, _ = read_published(folder / PUBLISHED[name][0], folder / "test.txt.gz", id_lists=True)
+    train, _ = read_lists_together(
+        [folder / PUBLISHED[name][0], folder / "test.txt.gz"], id_lists=True
+    )
     assert (train.user_ids.of_number(0), train.item_ids.of_number(0)) == first
     assert (len(train.user_ids), len(train.item_ids)) == PUBLISHED[name][1:3]
 

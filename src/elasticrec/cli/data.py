@@ -131,10 +131,10 @@ def _print_counts(split: Split) -> None:
     console.print(table)
     console.print()
     table = Table("Part", box=None)
-    for heading in ("Users", "In train", "Items", "Interactions", "Per user", "Rare items"):
+    for heading in ("Users", "In train", "Items", "Interactions", "Per user"):
         table.add_column(heading, justify="right")
     for part in parts:
         counts = (part.users, part.known, part.items, part.interactions)
         span = "{}-{}".format(*part.per_user)
-        table.add_row(part.part, *(f"{n:,}" for n in counts), span, f"{part.rare:.1%}")
+        table.add_row(part.part, *(f"{n:,}" for n in counts), span)
     console.print(table)

@@ -13,7 +13,7 @@ from elasticrec.data.filtering import LIMITS, keep_frequent
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_frame
-from elasticrec.data.readers.lists import read_published
+from elasticrec.data.readers.lists import read_lists_together
 from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read
 from elasticrec.data.readers.tables import with_titles
 from elasticrec.data.sequence import SequenceConfig, informative_order
@@ -183,5 +183,8 @@ def _read_published(source: Any, config: PrepareConfig) -> tuple[Interactions, I
     assert config.test is not None
     if isinstance(source, str | Path) and (config.format or format_of(source)) == "lists":
         with stage(f"reading {source} and {config.test}"):
-            return read_published(source, config.test, id_lists=config.id_lists, name=config.name)
+            train, test = read_lists_together(
+                [source, config.test], id_lists=config.id_lists, name=config.name
+            )
+        return train, test
     return over_same_ids(_read(source, config), _read(config.test, config))

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PARTS = ("train", "validation", "test")
-RARE = 5
-"""An item with fewer train pairs than this is rare."""
 UNREADABLE = (
     *(ValueError, TypeError, OverflowError, OSError, EOFError),
     *(RuntimeError, zipfile.BadZipFile, zlib.error),  # a flipped bit may claim encryption
@@ -197,8 +195,6 @@ class Counts:
     """Fewest and most pairs of those users."""
     known: int = 0
     """Users with at least one pair who have train items."""
-    rare: float = 0.0
-    """Share of the pairs whose item has fewer than `RARE` train pairs."""
 
     @property
     def sparsity(self) -> float:
@@ -215,9 +211,7 @@ def count(split: Split) -> list[Counts]:
         users = int(np.count_nonzero(pairs.per_user))
         items = int(np.count_nonzero(pairs.per_item))
         known = int(np.count_nonzero(pairs.per_user[split.train.per_user > 0]))
-        rare = split.train.per_item[pairs.items] < RARE
-        share = float(rare.mean()) if len(pairs) else 0.0
-        counted.append(Counts(part, users, items, len(pairs), _span(pairs), known, share))
+        counted.append(Counts(part, users, items, len(pairs), _span(pairs), known))
     return counted
 
 

@@ -84,6 +84,11 @@ def test_named_fields(tmp_path):
     assert read_json_lines(path, Columns("who", "what")).user_ids.values.tolist() == [1, 3]
 
 
+def test_a_first_line_that_is_no_object_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"line 2: is not a JSON object"):
+        read_json_lines(written(tmp_path, ["", "user,item", "1,2"]))
+
+
 def test_empty_and_cut_files(tmp_path):
     path = written(tmp_path, [""])
     with pytest.raises(InputError, match="has no rows"):

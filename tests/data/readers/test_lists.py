@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data.readers.lists import parse_numbers, read_id_list, read_lists, read_published
+from elasticrec.data.readers.lists import (
+    parse_numbers,
+    read_id_list,
+    read_lists,
+    read_lists_together,
+)
 from elasticrec.errors import InputError
 
 
@@ -47,7 +52,7 @@ def test_the_name_is_the_folders_for_a_train_file_only(tmp_path):
 def test_published_parts_share_users_and_items(tmp_path):
     train = written(tmp_path, "0 0 1\n1 2\n")
     test = written(tmp_path, "0 5\n1 \n3 0\n4\n", "test.txt")
-    known, held_out = read_published(train, test)
+    known, held_out = read_lists_together([train, test])
     assert known.pairs.n_users == held_out.pairs.n_users == 5
     assert known.pairs.n_items == held_out.pairs.n_items == 6
     assert held_out.pairs.per_user.tolist() == [1, 0, 0, 1, 0]

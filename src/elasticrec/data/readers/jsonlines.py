@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,13 +32,14 @@ def read_json_lines(
     path, columns = Path(path), columns or Columns()
     frames: list[pl.DataFrame] = []
     first_line, chosen = 1, None
-    for chunk in _chunks(path):
-        if chosen is None and chunk.strip():
-            keys = list(_object(chunk.split(b"\n", 1)[0], f"{path} line {first_line}"))
-            chosen = {m: keys[at] for m, at in columns.choose(keys, str(path)).items()}
-        if chosen is not None:
-            frames.append(_parsed(chunk, chosen, path, first_line))
-        first_line += chunk.count(b"\n")
+    with opened(path) as file:
+        while lines := file.readlines(CHUNK_BYTES):
+            if chosen is None and any(line.strip() for line in lines):
+                keys = _first_keys(lines, path, first_line)
+                chosen = {m: keys[at] for m, at in columns.choose(keys, str(path)).items()}
+            if chosen is not None:
+                frames.append(_parsed(lines, chosen, path, first_line))
+            first_line += len(lines)
     if chosen is None:
         raise InputError(f"{path}: has no rows, expected interactions")
     frame = pl.concat(frames, rechunk=False)
@@ -52,26 +52,23 @@ def read_json_lines(
     )
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
-    """The content from its first object on, in pieces that end with whole lines."""
-    rest = b""
-    with opened(path) as file:
-        while block := file.read(CHUNK_BYTES):
-            lines, newline, tail = block.rpartition(b"\n")
-            if newline:
-                yield rest + lines + newline
-            rest = tail if newline else rest + block
-    yield rest
+def _first_keys(lines: list[bytes], path: Path, first_line: int) -> list[str]:
+    """The fields of the first object among some lines."""
+    at = next(at for at, line in enumerate(lines) if line.strip())
+    return list(_object(lines[at], f"{path} line {first_line + at}"))
 
 
-def _parsed(chunk: bytes, chosen: dict[str, str], path: Path, first_line: int) -> pl.DataFrame:
+def _parsed(
+    lines: list[bytes], chosen: dict[str, str], path: Path, first_line: int
+) -> pl.DataFrame:
     """The chosen fields of some lines as text; a line without an object is refused by number."""
     import polars as pl
 
     try:
-        frame = pl.read_ndjson(io.BytesIO(chunk), schema=dict.fromkeys(chosen.values(), pl.String))
+        schema = dict.fromkeys(chosen.values(), pl.String)
+        frame = pl.read_ndjson(io.BytesIO(b"".join(lines)), schema=schema)
     except pl.exceptions.PolarsError as error:
-        for line, text in enumerate(chunk.split(b"\n"), start=first_line):
+        for line, text in enumerate(lines, start=first_line):
             _object(text, f"{path} line {line}")
         raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
     return frame.select(pl.col(field).alias(meaning) for meaning, field in chosen.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -85,16 +86,27 @@ def read_lists(
         id_lists: take original ids from `user_list.txt` and `item_list.txt` beside the file.
         name: of the data set; the folder's name where the file is a `train…` one.
     """
-    return _interactions(Path(path), [_columns(path)], id_lists=id_lists, name=name)[0]
+    return read_lists_together([path], id_lists=id_lists, name=name)[0]
 
 
-def read_published(
-    train: Path | str, test: Path | str, *, id_lists: bool = False, name: str | None = None
-) -> tuple[Interactions, Interactions]:
-    """Published train and test interactions over the same users and items."""
-    both = [_columns(train), _columns(test)]
-    known, held_out = _interactions(Path(train), both, id_lists=id_lists, name=name)
-    return known, held_out
+def read_lists_together(
+    paths: Sequence[Path | str], *, id_lists: bool = False, name: str | None = None
+) -> list[Interactions]:
+    """The interactions of several files, such as train and test, over the same users and items."""
+    files = [_columns(path) for path in paths]
+    path = Path(paths[0])
+    user_ids = Ids.dense(max(file.n_users for file in files))
+    item_ids = Ids.dense(max(int(file.items.max()) + 1 for file in files))
+    if id_lists:
+        user_ids = read_id_list(_beside(path, "user_list.txt"), at_least=len(user_ids))
+        item_ids = read_id_list(_beside(path, "item_list.txt"), at_least=len(item_ids))
+    if name is None:
+        called = plain_name(path)
+        name = path.resolve().parent.name if called.startswith("train") else called
+    return [
+        Interactions.of_columns(file.users, file.items, user_ids, item_ids, ordered=True, name=name)
+        for file in files
+    ]
 
 
 def _columns(path: Path | str) -> UserItems:
@@ -114,24 +126,6 @@ def _columns(path: Path | str) -> UserItems:
         raise InputError(f"{path}: has no items, expected lines of `user item item …`")
     owner = np.cumsum(first)[~first] - 1
     return UserItems(users[owner], items, int(users.max()) + 1)
-
-
-def _interactions(
-    path: Path, files: list[UserItems], *, id_lists: bool, name: str | None
-) -> list[Interactions]:
-    """One Interactions per file, all over the same users and items."""
-    user_ids = Ids.dense(max(file.n_users for file in files))
-    item_ids = Ids.dense(max(int(file.items.max()) + 1 for file in files))
-    if id_lists:
-        user_ids = read_id_list(_beside(path, "user_list.txt"), at_least=len(user_ids))
-        item_ids = read_id_list(_beside(path, "item_list.txt"), at_least=len(item_ids))
-    if name is None:
-        called = plain_name(path)
-        name = path.resolve().parent.name if called.startswith("train") else called
-    return [
-        Interactions.of_columns(file.users, file.items, user_ids, item_ids, ordered=True, name=name)
-        for file in files
-    ]
 
 
 def _beside(path: Path, name: str) -> Path:
