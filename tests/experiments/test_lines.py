@@ -110,6 +110,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(results):
 
 
 def test_a_broken_line_is_named(results):
+    results.mkdir()
     (results / "trial.jsonl").write_text('{"seed": 0}\nnot json\n')
     with pytest.raises(ValueError, match=r"trial.jsonl, line 2: expected a JSON object"):
         read()
