@@ -1,7 +1,8 @@
-"""What the tests share: tiny made worlds, and where real data and a GPU are, if anywhere."""
+"""What the tests share: tiny made worlds, a fitted model, and where real data and a GPU are."""
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,64 @@ def planted():
 
 
 @pytest.fixture(scope="session")
+def tiny_settings():
+    """Settings as on a command line that fit the planted world in a moment."""
+    return (
+        *("train.n_blocks=4", "train.epochs=4", "train.batch_size=512", "train.negatives=64"),
+        *("compression.stages=2", "compression.rounds=2", "compression.min_support=2"),
+        *("order.columns_per_slot=1,4", "order.leads=0,2", "order.vote_steps=0.5,1,2"),
+        *("order.vote_powers=0", "order.sizes=15,30", "order.vote_sizes=30"),
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_preset(tiny_settings):
+    """The same settings as a preset."""
+    from elasticrec.cli._settings import configured
+
+    return configured("demo", list(tiny_settings))
+
+
+@pytest.fixture(scope="session")
+def tiny_split(planted):
+    """The planted world with ids and titles of its own: item i is 1000 + i, user u is 7 u."""
+    from elasticrec.data.ids import Ids, as_objects
+
+    items = np.arange(planted.n_items)
+    return replace(
+        planted,
+        user_ids=Ids(7 * np.arange(planted.n_users)),
+        item_ids=Ids(1000 + items),
+        titles=as_objects([f"Book {i}" if i % 5 else "" for i in items.tolist()]),
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tiny_split, tiny_preset, tmp_path_factory):
+    """A finished model of the planted world, as `elasticrec fit` makes it; not to be changed."""
+    pytest.importorskip("torch")
+    from elasticrec.pipeline import fit
+
+    return fit(tiny_split, tmp_path_factory.mktemp("tiny") / "MODEL", tiny_preset, device="cpu")
+
+
+@pytest.fixture
+def tiny_copy(tiny_model, tmp_path):
+    """A copy of the finished model's folder that a test may damage."""
+    return Path(shutil.copytree(tiny_model.root, tmp_path / "MODEL"))
+
+
+@pytest.fixture(scope="session")
+def tiny_vectors(tiny_split, tiny_preset, tmp_path_factory):
+    """A finished model whose users have vectors; not to be changed."""
+    pytest.importorskip("torch")
+    from elasticrec.pipeline import fit
+
+    preset = replace(tiny_preset, train=replace(tiny_preset.train, base="mf", epochs=2))
+    return fit(tiny_split, tmp_path_factory.mktemp("tiny") / "VECTORS", preset, device="cpu")
+
+
+@pytest.fixture(scope="session")
 def real_data():
     """The folder with `gowalla`, `yelp2018`, `amazon-book`: $ELASTICREC_DATA, or shared/data."""
     given = os.environ.get("ELASTICREC_DATA")
@@ -47,62 +106,3 @@ def pytest_runtest_setup(item):
         torch = pytest.importorskip("torch")
         if not torch.cuda.is_available():
             pytest.skip("no CUDA device")
-
-
-def quick_neighbours(train):
-    """The co-occurring items of each item, their weights in 15 steps."""
-    from elasticrec.training.cooccurrence import count_cooccurrence
-    from elasticrec.compression.neighbours import SLOTS, Neighbours
-
-    lists = count_cooccurrence(train, k=SLOTS)
-    weights = np.ceil(15 * lists.weights / lists.weights.max()).astype(np.uint8)
-    numbers = np.where(weights > 0, lists.items, 0).astype(np.uint32)
-    return Neighbours(numbers, weights, np.linspace(0, 1, 16, dtype=np.float32))
-
-
-@pytest.fixture(scope="session")
-def _coded_once(tmp_path_factory, planted):
-    """A coded model folder of the planted world with an estimator, to be copied."""
-    from elasticrec.blocks.folder import ModelFolder
-    from elasticrec.training.table import BlockTable
-    from elasticrec.coding.mixing import Mixing
-    from elasticrec.coding.planes import encode
-    from elasticrec.rule.estimator.building import build_estimator
-    from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
-    from elasticrec.evaluation.coded import CodedModel
-    from elasticrec.evaluation.mixing import MixingConfig, fit_mixing
-    from elasticrec.space.energy import block_energy
-    from elasticrec.space.menu import default_menu
-    from elasticrec.space.regroup import SpaceConfig, regroup_folder
-
-    U, S, Vt = np.linalg.svd(planted.train.csr().toarray(), full_matrices=False)
-    users, items = (U[:, :32] * S[:32]).astype(np.float32), Vt[:32].T.astype(np.float32)
-    folder = ModelFolder.create(tmp_path_factory.mktemp("coded") / "model")
-    table = BlockTable(items.reshape(-1, 4, 8), users, "mf", fold_map=np.diag(S[:32]))
-    folder.save_model(planted, table)
-    grouped = regroup_folder(folder, SpaceConfig(n_groups=5))
-    folder.describe(trained="2026-01-02")
-    menu = default_menu(block_energy(grouped.table))
-    codes = encode(grouped.table, grouped.groups.bounds, menu.depths, rng=np.random.default_rng(0))
-    near = quick_neighbours(grouped.split.train)
-    nothing = Mixing(np.zeros((menu.n_rows, 2)), by_root=True)
-    model = CodedModel(codes, near, menu, nothing, grouped.table.users, grouped.table.fold_map)
-    fitted = fit_mixing(model, grouped.split, MixingConfig(n_users=80, n_weights=6))
-    for name, part in (("menu", menu), ("codes", codes), ("neighbours", near)):
-        folder.save_part(name, part)
-    folder.save_part("mixing", fitted.mixing)
-    samples = SamplesConfig(n_samples=200, n_users=100, metric="recall@20", n_held_out=0)
-    fitting = EstimatorConfig(
-        widths=(8,), learning_rates=(0.02,), l2s=(1e-2,), steps=150, max_rounds=1
-    )
-    build_estimator(folder, samples, fitting, device="cpu")
-    return folder.root
-
-
-@pytest.fixture
-def coded_folder(_coded_once, tmp_path):
-    """A coded model folder of the planted world: codes, neighbours, weights, estimator."""
-    from elasticrec.blocks.folder import ModelFolder
-
-    shutil.copytree(_coded_once, tmp_path / "coded")
-    return ModelFolder.open(tmp_path / "coded")

@@ -1,155 +1,184 @@
-"""Recommendations in original ids from a table made by hand, so that every list is known."""
+"""Model: which folders it takes, parts checked against their hashes, freshness, and the lock."""
 
 from __future__ import annotations
 
-import logging
-from dataclasses import replace
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from elasticrec.training.scoring import effective
-from elasticrec.training.table import BlockTable
 from elasticrec.errors import InputError
-from elasticrec.data.ids import as_objects
-from elasticrec.data.interactions import Ids, Pairs
-from elasticrec.data.split import Split
-from elasticrec.evaluation.toplist import top_list
-from elasticrec.model import Model, Recommendation
+from elasticrec.model import FILES, IDENTITY, Model
 
-ITEMS = ["apple", "pear", "plum", "nail", "screw", "bolt"]
+LOADED = ("split", "table", "codes", "neighbours", "weights", "order", "curve")
+"""Parts that a model loads when they are asked for."""
 
 
-def pairs(*taken: tuple[int, int]) -> Pairs:
-    users, items = np.array(taken).reshape(-1, 2).T
-    return Pairs.from_arrays(users, items, n_users=2, n_items=6)
+class Text:
+    """A part of some text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def save(self, path: Path) -> None:
+        path.write_text(self.text)
 
 
 @pytest.fixture
-def shop() -> Model:
-    """Fruit points one way and hardware the other; ann (10) likes fruit, bob (20) hardware."""
-    split = Split(
-        pairs((0, 0), (1, 3)),
-        pairs((0, 1)),
-        pairs((1, 4)),
-        user_ids=Ids.of([10, 20]),
-        item_ids=Ids.of(ITEMS),
-        titles=as_objects(["Apple", "Pear", "", "Nail", "Screw", "Bolt"]),
-        name="shop",
+def model(tmp_path: Path) -> Model:
+    """A model whose order was made from its codes."""
+    made = Model.create(tmp_path / "MODEL")
+    for name in IDENTITY:
+        made.save_part(name, Text(name))
+    made.save_part("order", Text("order"), made_from=("codes",), config={"lead": 4, "sizes": (1,)})
+    return made
+
+
+@pytest.mark.parametrize("prepare", [lambda root: None, Path.mkdir])
+def test_a_new_or_an_empty_folder_becomes_a_model(tmp_path: Path, prepare) -> None:
+    prepare(tmp_path / "MODEL")
+    Model.create(tmp_path / "MODEL").describe(name="books")
+    assert Model.create(tmp_path / "MODEL").about == {"name": "books"}
+    assert Model.open(tmp_path / "MODEL").about == {"name": "books"}
+
+
+def test_a_folder_with_other_files_is_never_written_into(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="holds other files, expected a new or empty folder"):
+        Model.create(tmp_path)
+    with pytest.raises(InputError, match="is a file, expected a folder"):
+        Model.create(tmp_path / "thesis.tex")
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "is no model, expected a folder that `elasticrec fit` made"),
+        ("{", "cannot be read .* expected JSON"),
+        ("\udcff", "cannot be read .* expected JSON"),
+        ("[]", "format None, expected 'elasticrec model 2'"),
+        ('{"format": "elasticrec model 1"}', "format 'elasticrec model 1', .* make it anew"),
+        ('{"format": "elasticrec model 2"}', "is damaged, expected what `elasticrec fit` wrote"),
+        ('{"format": "elasticrec model 2", "parts": [], "about": {}}', "is damaged"),
+    ],
+)
+def test_what_is_no_model_is_refused_in_one_line(tmp_path: Path, text, message) -> None:
+    if text is not None:
+        (tmp_path / "model.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match=message) as error:
+        Model.open(tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_model_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="NOWHERE: is no model"):
+        Model.open(tmp_path / "NOWHERE")
+
+
+@pytest.mark.parametrize("part", LOADED)
+def test_a_damaged_or_missing_part_is_refused_by_name(tiny_copy: Path, part: str) -> None:
+    path = tiny_copy / FILES[part]
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"{FILES[part]}: is damaged or was swapped"):
+        getattr(Model.open(tiny_copy), part)
+    path.unlink()
+    with pytest.raises(InputError, match=f"{FILES[part]}: is missing"):
+        getattr(Model.open(tiny_copy), part)
+
+
+def test_every_loaded_part_of_a_sound_model_is_taken(tiny_model: Model) -> None:
+    opened = Model.open(tiny_model.root)
+    assert opened.split.fingerprint() == tiny_model.split.fingerprint()
+    assert opened.codes.fingerprint() == tiny_model.codes.fingerprint()
+    np.testing.assert_array_equal(opened.weights, tiny_model.weights)
+    assert opened.curve == tiny_model.curve
+    assert opened.id == tiny_model.id == json.loads(
+        (tiny_model.root / "model.json").read_text()
+    )["id"]  # fmt: skip
+
+
+def test_a_part_of_another_model_is_refused(tiny_copy: Path, tiny_vectors: Model) -> None:
+    shutil.copy(tiny_vectors.path("codes"), tiny_copy / FILES["codes"])
+    with pytest.raises(InputError, match=r"codes.npz: is damaged or was swapped"):
+        _ = Model.open(tiny_copy).codes
+
+
+def test_a_part_made_from_an_older_one_is_refused(model: Model) -> None:
+    model.check("order")
+    model.save_part("codes", Text("other codes"))
+    with pytest.raises(InputError, match=r"order.npz: was made from another codes than the one in"):
+        model.check("order")
+
+
+def test_a_part_that_was_not_made_yet_says_how_it_is_made(tmp_path: Path) -> None:
+    model = Model.create(tmp_path / "MODEL")
+    with pytest.raises(InputError, match=r"has no codes yet \(codes.npz\); `elasticrec fit` makes"):
+        _ = model.codes
+    with pytest.raises(InputError, match="has no stream yet"):
+        _ = model.stream_path
+
+
+def test_a_missing_stream_says_so(tiny_copy: Path) -> None:
+    (tiny_copy / "stream.elastic").unlink()
+    with pytest.raises(InputError, match=r"stream.elastic: is missing, `elasticrec fit` makes it"):
+        _ = Model.open(tiny_copy).stream_path
+
+
+def test_a_part_is_fresh_by_settings_and_by_what_it_was_made_from(model: Model) -> None:
+    config = {"lead": 4, "sizes": (1,)}
+    assert Model.open(model.root).fresh("order", config)  # tuples come back as lists
+    assert not model.fresh("order", {**config, "lead": 2})
+    assert not model.fresh("curve", {})
+    model.save_part("codes", Text("other codes"))
+    assert not model.fresh("order", config)
+    model.save_part("codes", Text("codes"))
+    assert model.fresh("order", config)
+    model.path("order").unlink()
+    assert not model.fresh("order", config)
+
+
+def test_a_part_whose_writing_was_cut_off_is_not_there(model: Model) -> None:
+    class CutOff(Text):
+        def save(self, path: Path) -> None:
+            super().save(path)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.save_part("order", CutOff("other"), made_from=("codes",))
+    assert not Model.open(model.root).has("order")
+
+
+def test_a_new_part_takes_the_place_of_the_loaded_one(tiny_copy: Path) -> None:
+    model = Model.open(tiny_copy)
+    before = model.weights
+    model.save_part("weights", lambda path: np.savez(path, weights=before + 1))
+    np.testing.assert_array_equal(model.weights, before + 1)
+
+
+def test_the_id_is_that_of_codes_and_lists_alone(model: Model) -> None:
+    before = model.id
+    model.save_part("order", Text("another order"))
+    model.describe(name="other")
+    assert model.id == before
+    model.save_part("neighbours", Text("other lists"))
+    assert model.id != before
+
+
+def test_a_second_writer_is_refused_by_name(model: Model) -> None:
+    code = (
+        "import sys; from elasticrec.model import Model\n"
+        "with Model.open(sys.argv[1]).locked(): print('locked')"
     )
-    blocks = np.array([[4, 0], [3, 0], [2, 0], [0, 4], [0, 3], [0, 2]], dtype=np.float32)
-    users = np.array([[1, 0.1], [0.1, 1]], dtype=np.float32)
-    return Model(split, BlockTable(blocks.reshape(6, 1, 2), users, base="mf"))
-
-
-def ids(listed: list[Recommendation]) -> list[int | str]:
-    return [found.id for found in listed]
-
-
-def test_what_a_user_has_taken_in_any_part_is_not_listed(shop: Model) -> None:
-    assert ids(shop.recommend(10)) == ["plum", "nail", "screw", "bolt"]
-    assert ids(shop.recommend(20)) == ["bolt", "apple", "pear", "plum"]
-
-
-def test_scores_and_titles(shop: Model) -> None:
-    first, second = shop.recommend(10, k=2)
-    assert (first.id, first.title) == ("plum", None)  # an empty title is an unknown one
-    assert first.score == pytest.approx(2.0)
-    assert (second.id, second.title) == ("nail", "Nail")
-    assert second.score == pytest.approx(0.4)
-
-
-def test_without_titles(shop: Model) -> None:
-    untitled = Model(replace(shop.split, titles=None), shop.table)
-    assert untitled.recommend(10, k=1)[0].title is None
-
-
-def test_a_stranger_is_folded_in_from_her_items(shop: Model) -> None:
-    assert ids(shop.recommend(items=["pear"], k=2)) == ["apple", "plum"]
-    assert ids(shop.recommend(items=["bolt", "bolt"], k=2)) == ["nail", "screw"]
-
-
-def test_excluded_items_are_not_listed(shop: Model) -> None:
-    assert ids(shop.recommend(10, exclude=["plum", "screw", "anvil"])) == ["nail", "bolt"]
-
-
-def test_ids_may_be_spelled_as_text(shop: Model) -> None:
-    assert shop.recommend("10") == shop.recommend(10)
-
-
-def test_a_table_without_users_recommends_to_its_users(shop: Model) -> None:
-    history = Model(shop.split, replace(shop.table, users=None, base="history"))
-    assert ids(history.recommend(10))[0] == "plum"
-    assert ids(history.recommend(20))[0] == "bolt"
-
-
-def test_unknown_items_are_skipped_and_counted(shop: Model, caplog) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert ids(shop.recommend(items=["anvil", "pear", "saw"], k=1)) == ["apple"]
-    assert "skipped 2 of 3 history items as unknown, the first is 'anvil'" in caplog.text
-
-
-def test_bad_input_is_refused(shop: Model) -> None:
-    with pytest.raises(InputError, match=r"none of the items given is known; .* 'apple', 'pear'"):
-        shop.recommend(items=["anvil"])
-    with pytest.raises(InputError, match="none of the items given is known"):
-        shop.recommend(items=[])
-    with pytest.raises(
-        InputError, match=r"unknown user 11; expected one of 2 known ids such as 10"
-    ):
-        shop.recommend(11)
-    with pytest.raises(InputError, match="a user or a list of items, and not both"):
-        shop.recommend()
-    with pytest.raises(InputError, match="a user or a list of items, and not both"):
-        shop.recommend(10, items=["pear"])
-    with pytest.raises(InputError, match="k is 0, expected 1 or more"):
-        shop.recommend(10, k=0)
-    with pytest.raises(InputError, match="unknown item 'anvil'; expected one of 6 known ids"):
-        shop.similar("anvil")
-    with pytest.raises(InputError, match="unknown user 'eve'"):
-        list(shop.recommend_users([10, "eve"]))
-
-
-def test_similar_items_are_nearest_by_angle(shop: Model) -> None:
-    found = shop.similar("plum", k=3)
-    assert ids(found) == ["apple", "pear", "nail"]
-    assert [item.score for item in found] == pytest.approx([1, 1, 0])
-
-
-def random_model(planted: Split, score: str) -> Model:
-    rng = np.random.default_rng(3)
-    users = rng.integers(-2, 3, size=(planted.n_users, 8)).astype(np.float32)
-    blocks = rng.integers(-2, 3, size=(planted.n_items, 2, 4)).astype(np.float32)
-    return Model(planted, BlockTable(blocks, users, base="mf", score=score))
-
-
-@pytest.mark.parametrize("score", ["aligned", "tiled"])
-def test_many_users_get_the_same_lists_as_each_alone(planted: Split, score: str) -> None:
-    """Small whole numbers, so that many scores are equal."""
-    pytest.importorskip("torch")
-    model = random_model(planted, score)
-    together = list(model.recommend_users(k=15, batch_size=64))
-    assert [user for user, _ in together] == planted.user_ids.values.tolist()
-    for user, listed in together[::17]:
-        assert listed == model.recommend(user, k=15)
-    assert list(model.recommend_users([7, 3], k=15)) == [together[7], together[3]]
-
-
-def test_tiled_scores_are_those_of_the_table(planted: Split) -> None:
-    model = random_model(planted, "tiled")
-    users, items = effective(model.table)
-    taken = [getattr(planted, part).of(5) for part in ("train", "validation", "test")]
-    expected = top_list(items @ users[5], 12, np.concatenate(taken))
-    assert ids(model.recommend(5, k=12)) == expected.tolist()
-
-
-def test_saved_and_loaded_it_recommends_the_same(shop: Model, tmp_path) -> None:
-    shop.save(tmp_path / "model")
-    loaded = Model.load(tmp_path / "model")
-    assert loaded.recommend(10) == shop.recommend(10)
-    assert str(loaded) == "shop: 2 users, 6 items; mf, 1 blocks of 2"
-
-
-def test_a_folder_that_is_no_model_is_refused(tmp_path) -> None:
-    with pytest.raises(InputError, match="is not a model folder"):
-        Model.load(tmp_path)
+    ask = [sys.executable, "-c", code, str(model.root)]
+    with model.locked():
+        second = subprocess.run(ask, capture_output=True, text=True, check=False)
+    assert f"{model.root}: another elasticrec is writing this model" in second.stderr
+    after = subprocess.run(ask, capture_output=True, text=True, check=True)
+    assert after.stdout == "locked\n"

@@ -89,6 +89,8 @@ class Model:
                 f"{path}: format {found!r}, expected {FORMAT!r}; another version of elasticrec "
                 "made this model: make it anew with `elasticrec fit`"
             )
+        if not all(isinstance(content.get(name), dict) for name in ("parts", "about")):
+            raise InputError(f"{path}: is damaged, expected what `elasticrec fit` wrote")
         return cls(Path(root), content)
 
     @contextmanager
@@ -154,11 +156,15 @@ class Model:
     ) -> None:
         """Write a part and record its hash, its settings and what it was made from.
 
+        The old record goes before the file changes: one that is cut off here leaves no false hash.
+
         Args:
             value: has `save(path)`, or is such a function.
         """
         sources = {name: self.hash_of(name) for name in made_from}
         save = value if callable(value) else value.save
+        if self._content["parts"].pop(part, None) is not None:
+            self._write()
         save(self.path(part))
         self._content["parts"][part] = {
             "file": FILES[part],

@@ -214,8 +214,16 @@ def write_stream_of(
         catalogue=model.hash_of("catalogue"),
     )
     ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
-    parts = (model.codes, model.neighbours, model.weights, steps)
-    write_stream(path, *parts, facts=facts, ids=ids, key=key)
+    write_stream(
+        path,
+        model.codes,
+        model.neighbours,
+        model.weights,
+        steps,
+        facts=facts,
+        ids=ids,
+        key=key,
+    )
 
 
 def measure_curve(
@@ -225,7 +233,8 @@ def measure_curve(
     from elasticrec.stream.curve import CurveConfig, curve_of
 
     config = CurveConfig(persons=preset.curve_persons, metric=preset.order.metric)
-    if model.fresh("curve", asdict(config)):
+    settings = {**asdict(config), "chose": preset.order.n_persons, "seed": preset.order.seed}
+    if model.fresh("curve", settings):
         return
     with _timed(model, "measure", report, "the curve of quality by size"):
         found = curve_of(model, config, preset.order, device=device, report=report)
@@ -234,7 +243,7 @@ def measure_curve(
             "curve",
             lambda path: _save_bytes(path, text.encode()),
             made_from=("stream", "split"),
-            config=asdict(config),
+            config=settings,
         )
 
 

@@ -69,13 +69,15 @@ class Ranker:
             only: original ids to choose from; None for all.
         """
         check_list_length(k)
-        if (user is None) == (items is None):
+        if items is not None and user is None:
+            history = self._history(items)
+        elif user is not None and items is None:
+            history = self._taken(self._users([user]))
+        else:
             raise InputError("expected a user or a list of items, and not both")
-        history = self._history(items) if items is not None else self._taken(self._users([user]))
-        excluded = self._items(exclude, "excluded")
-        more = Pairs(np.array([0, len(excluded)]), np.sort(excluded), self.split.n_items)
+        hidden = history.union(self._pairs(self._items(exclude, "excluded")))
         chosen = None if only is None else self._items(only, "allowed")
-        return next(self._lists(history, history.union(more), k, chosen))
+        return next(self._lists(history, hidden, k, chosen))
 
     def recommend_users(
         self, users: Iterable[Id] | None = None, *, k: int = 20
@@ -97,7 +99,9 @@ class Ranker:
         from elasticrec.evaluation.measure import add_votes
         from elasticrec.evaluation.toplist import top_items
 
-        scores = self.scorer.scores(self.scorer.persons(histories))
+        order = histories.order
+        ages = None if order is None else histories.rank(-order)
+        scores = self.scorer.scores(self.scorer.persons(histories, ages))
         add_votes(scores, self.votes.of(histories))
         self.scorer.hide_unlisted(scores)
         if only is not None:
@@ -119,7 +123,15 @@ class Ranker:
         if not len(taken):
             example = ", ".join(map(str, self.split.item_ids.values[:3].tolist()))
             raise InputError(f"none of the items given is known; ids look like {example}")
-        return Pairs(np.array([0, len(taken)]), np.sort(taken), self.split.n_items)
+        return self._pairs(taken)
+
+    def _pairs(self, items: np.ndarray) -> Pairs:
+        """Some items, the oldest first, as the history of one person."""
+        last = len(items) - 1 - np.unique(items[::-1], return_index=True)[1]  # the newest mention
+        kept = items[np.sort(last)]
+        order = np.arange(len(kept), dtype=np.int32)
+        shape = {"n_users": 1, "n_items": self.split.n_items}
+        return Pairs.from_arrays(np.zeros_like(kept), kept, **shape, order=order)
 
     def _taken(self, users: np.ndarray) -> Pairs:
         """All that some users took, in any part of the split."""
@@ -128,7 +140,7 @@ class Ranker:
         return parts[0].union(parts[1]).union(parts[2])
 
     def _items(self, ids: Iterable[Id], what: str) -> np.ndarray:
-        """(n,) int32 distinct numbers of the ids that are known."""
+        """(n,) int32 numbers of the ids that are known, in their sequence."""
         if isinstance(ids, str | bytes):
             raise InputError(f"items {what}: {ids!r} is one text, expected a list of ids")
         given = list(ids)
@@ -137,7 +149,7 @@ class Ranker:
             log.warning(
                 "%d of %d items %s are unknown, skipped", (found < 0).sum(), len(given), what
             )
-        return np.unique(found[found >= 0]).astype(np.int32)
+        return found[found >= 0].astype(np.int32)
 
     def _users(self, ids: Iterable[Id]) -> np.ndarray:
         """(n,) numbers of users; an unknown one is refused."""

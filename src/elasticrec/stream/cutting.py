@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +18,12 @@ from elasticrec.stream.format import (
     head_bytes,
 )
 from elasticrec.stream.ids import StoredIds
-from elasticrec.stream.payloads import (
-    CodesLike,
-    NeighboursLike,
-    OrderLike,
-    column_entry,
-    slot_payload,
-)
+from elasticrec.stream.payloads import column_entry, slot_payload
+
+if TYPE_CHECKING:
+    from elasticrec.compression.codes import Codes
+    from elasticrec.compression.neighbours import Neighbours
+    from elasticrec.ordering.order import Order
 
 COLUMN, SLOT = 0, 1
 """Kinds of step in an order."""
@@ -38,7 +38,7 @@ def largest_chunk(start: int) -> int:
     return max(start // 50, min(start // 20, 2400), 256)
 
 
-def runs(order: OrderLike, start: int, stop: int) -> Iterator[tuple[int, int, int, int]]:
+def runs(order: Order, start: int, stop: int) -> Iterator[tuple[int, int, int, int]]:
     """(kind, which, first, count) of some steps, neighbouring ranges of one column joined."""
     steps = zip(
         order.kind[start:stop].tolist(),
@@ -64,8 +64,8 @@ class Cutter:
 
     def __init__(
         self,
-        codes: CodesLike,
-        neighbours: NeighboursLike,
+        codes: Codes,
+        neighbours: Neighbours,
         weights: np.ndarray,
         ids: StoredIds | None,
     ) -> None:
@@ -82,7 +82,7 @@ class Cutter:
         self.known = 0
         self.has = np.zeros((2, self.n_items), dtype=np.uint16)
 
-    def cut(self, order: OrderLike, least_steps: int) -> list[tuple[ChunkHeader, bytes]]:
+    def cut(self, order: Order, least_steps: int) -> list[tuple[ChunkHeader, bytes]]:
         """The unsealed chunks of all steps."""
         n_steps = len(order.kind)
         if not 1 <= least_steps <= n_steps:

@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 import struct
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elasticrec.errors import InputError
 from elasticrec.stream.format import CODEWORDS, MAX_COLUMNS, MAX_SLOTS, check_float
 
-
-class CodesLike(Protocol):
-    """The parts of `compression.codes.Codes` that a stream holds."""
-
-    codebooks: tuple[np.ndarray, ...]
-    columns: np.ndarray
-    data: np.ndarray
-    unit: float
-    recency: float
-    cosine: bool
-    popularity: np.ndarray
-    empty: np.ndarray
+if TYPE_CHECKING:
+    from elasticrec.compression.codes import Codes
+    from elasticrec.compression.neighbours import Neighbours
 
 
-class NeighboursLike(Protocol):
-    """The parts of `compression.neighbours.Neighbours` that a stream holds."""
-
-    numbers: np.ndarray
-    votes: np.ndarray
-    values: np.ndarray
-
-
-class OrderLike(Protocol):
-    """The parts of `ordering.order.Order` that a stream follows."""
-
-    kind: np.ndarray
-    which: np.ndarray
-    first: np.ndarray
-    count: np.ndarray
-
-
-def slot_payload(neighbours: NeighboursLike, slot: int, first: int, count: int) -> bytes:
+def slot_payload(neighbours: Neighbours, slot: int, first: int, count: int) -> bytes:
     """The payload of one slot of some items (section 4)."""
     n_items = len(neighbours.numbers)
     bits = max(1, (n_items - 1).bit_length())
@@ -60,7 +34,7 @@ def column_entry(codebook: int, block: int, scale: int, weights: np.ndarray) -> 
     return struct.pack("<HHHHff", codebook, block, scale, 0, *map(float, weights))
 
 
-def check_parts(codes: CodesLike, neighbours: NeighboursLike, weights: np.ndarray) -> None:
+def check_parts(codes: Codes, neighbours: Neighbours, weights: np.ndarray) -> None:
     """Refuse codes, neighbours and vote weights that do not fit together or the format."""
     C, V = codes.data.shape
     if codes.data.dtype != np.uint8 or codes.columns.shape != (C, 3) or C > MAX_COLUMNS:
@@ -83,7 +57,7 @@ def check_parts(codes: CodesLike, neighbours: NeighboursLike, weights: np.ndarra
     _check_neighbours(neighbours, V)
 
 
-def _check_neighbours(neighbours: NeighboursLike, n_items: int) -> None:
+def _check_neighbours(neighbours: Neighbours, n_items: int) -> None:
     """Refuse lists that break a rule of section 4."""
     numbers, votes = neighbours.numbers, neighbours.votes
     if numbers.shape != votes.shape or len(numbers) != n_items or numbers.shape[1] > MAX_SLOTS:

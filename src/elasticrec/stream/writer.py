@@ -13,10 +13,14 @@ from elasticrec.stream.chunk import link_to, seal
 from elasticrec.stream.cutting import Cutter
 from elasticrec.stream.format import LINK, Head
 from elasticrec.stream.ids import StoredIds
-from elasticrec.stream.payloads import CodesLike, NeighboursLike, OrderLike, check_parts
+from elasticrec.stream.payloads import check_parts
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from elasticrec.compression.codes import Codes
+    from elasticrec.compression.neighbours import Neighbours
+    from elasticrec.ordering.order import Order
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,10 @@ class Facts:
 
 def write_stream(
     path: Path | str,
-    codes: CodesLike,
-    neighbours: NeighboursLike,
+    codes: Codes,
+    neighbours: Neighbours,
     weights: np.ndarray,
-    order: OrderLike,
+    order: Order,
     *,
     facts: Facts,
     ids: StoredIds | None = None,
@@ -62,10 +66,10 @@ def write_stream(
 
 
 def stream_parts(
-    codes: CodesLike,
-    neighbours: NeighboursLike,
+    codes: Codes,
+    neighbours: Neighbours,
     weights: np.ndarray,
-    order: OrderLike,
+    order: Order,
     *,
     facts: Facts,
     ids: StoredIds | None = None,

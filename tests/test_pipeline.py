@@ -1,0 +1,182 @@
+"""The pipeline: every stage is kept, equal seeds give equal bytes, and devices rank as it does."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elasticrec import pipeline
+from elasticrec.data.synthetic import planted_world
+from elasticrec.errors import InputError
+from elasticrec.model import Model
+from elasticrec.recommending import Ranker
+from elasticrec.space.budget import Budget
+from elasticrec.stream.index import read_index
+
+pytest.importorskip("torch")
+
+WORK = ("train", "compress", "neighbours", "order", "write", "measure")
+"""What a whole fit does, in this order."""
+
+
+class Killed(Exception):  # noqa: N818
+    """Stands for a process that ends in the middle."""
+
+
+def telling(told: list[tuple[str, str]]) -> pipeline.Report:
+    """A report that keeps what it is told."""
+    return lambda stage, text: told.append((stage, text))
+
+
+def worked(told: list[tuple[str, str]]) -> list[str]:
+    """The stages that ran to their end."""
+    return [stage for stage, text in told if text.startswith("done in")]
+
+
+def fit(split, root, preset, **more) -> tuple[Model, list[str]]:
+    """The model, and what was done for it."""
+    told: list[tuple[str, str]] = []
+    made = pipeline.fit(split, root, preset, device="cpu", report=telling(told), **more)
+    return made, worked(told)
+
+
+@pytest.fixture(scope="module")
+def whole(tiny_split, tiny_preset, tmp_path_factory):
+    """A model of another seed, and what was done for it."""
+    preset = replace(tiny_preset, train=replace(tiny_preset.train, seed=3))
+    return (*fit(tiny_split, tmp_path_factory.mktemp("whole") / "MODEL", preset), preset)
+
+
+def test_a_finished_model_is_taken_as_it_is(whole, tiny_split) -> None:
+    made, done, preset = whole
+    assert tuple(done) == WORK
+    assert fit(tiny_split, made.root, preset)[1] == []
+    assert not (made.root / "checkpoint.safetensors").exists()
+
+
+CUTS = {
+    "elasticrec.pipeline.by_popularity": [],
+    "elasticrec.training.loop.train": [],
+    "elasticrec.pipeline.compress": ["train"],
+    "elasticrec.pipeline.make_neighbours": ["compress"],
+    "elasticrec.pipeline.find_order": ["neighbours"],
+    "elasticrec.stream.writer.write_stream": ["order"],
+    "elasticrec.stream.curve.curve_of": ["write"],
+}
+"""Where a process may end, and what it did since it last ended one place before."""
+
+
+def test_a_fit_that_is_cut_off_at_every_stage_goes_on(whole, tiny_split, tmp_path, monkeypatch):
+    made, _, preset = whole
+
+    def killed(*args, **kwargs):
+        raise Killed
+
+    for cut, expected in CUTS.items():
+        told: list[tuple[str, str]] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(cut, killed)
+            with pytest.raises(Killed):
+                pipeline.fit(tiny_split, tmp_path / "MODEL", preset, report=telling(told))
+        assert worked(told) == expected, cut
+    again, done = fit(tiny_split, tmp_path / "MODEL", preset)
+    assert done == ["measure"]
+    assert again.stream_path.read_bytes() == made.stream_path.read_bytes()
+    assert again.curve == made.curve
+
+
+def test_a_training_that_was_stopped_goes_on(whole, tiny_split, tmp_path) -> None:
+    from elasticrec.training.loop import InterruptedTraining
+
+    made, _, preset = whole
+    asked = iter([False] * 20 + [True])
+    with pytest.raises(InterruptedTraining):
+        fit(tiny_split, tmp_path / "MODEL", preset, stop=lambda: next(asked))
+    assert (tmp_path / "MODEL" / "checkpoint.safetensors").exists()
+    again, _ = fit(tiny_split, tmp_path / "MODEL", preset)
+    assert again.stream_path.read_bytes() == made.stream_path.read_bytes()
+
+
+def test_other_settings_redo_what_depends_on_them(whole, tiny_split, tmp_path) -> None:
+    made, _, preset = whole
+    root = Path(shutil.copytree(made.root, tmp_path / "MODEL"))
+    votes = replace(preset, order=replace(preset.order, vote_weight=1e-3))
+    assert tuple(fit(tiny_split, root, votes)[1]) == WORK[3:]
+    others = replace(votes, order=replace(votes.order, n_persons=50))
+    assert {"order", "measure"} <= set(fit(tiny_split, root, others)[1])
+    longer = replace(others, compression=replace(preset.compression, stages=1))
+    assert tuple(fit(tiny_split, root, longer)[1]) == WORK[1:]
+
+
+def test_the_seed_decides(whole, tiny_model) -> None:
+    made, _, _ = whole
+    assert made.stream_path.read_bytes() != tiny_model.stream_path.read_bytes()
+
+
+def test_other_data_are_refused(whole, rng) -> None:
+    made, _, preset = whole
+    other = planted_world(300, 200, 6_000, rng, n_clusters=4)
+    with pytest.raises(InputError, match="holds a model of other data; give another folder"):
+        fit(other, made.root, preset)
+
+
+def test_items_are_numbered_by_popularity(tiny_model, tiny_split) -> None:
+    popularity = tiny_model.split.train.per_item
+    assert (np.diff(popularity) <= 0).all()
+    before = tiny_split.train.per_item[
+        tiny_split.item_ids.numbers(tiny_model.split.item_ids.values)
+    ]
+    np.testing.assert_array_equal(before, popularity)
+
+
+def test_the_curve_says_on_whom_it_was_measured(tiny_model) -> None:
+    curve, index = tiny_model.curve, read_index(tiny_model.stream_path)
+    assert (curve["part"], curve["metric"], curve["person"]) == (
+        "validation", "recall@50", "history",
+    )  # fmt: skip
+    assert 0 < curve["users"] <= tiny_model.split.n_users
+    sizes = [point["bytes"] for point in curve["points"]]
+    assert sizes == sorted(set(sizes) & set(index.ends))
+    assert (sizes[0], sizes[-1]) == (index.head.least, index.head.length)
+    assert curve["points"][-1]["recall@50"] > curve["popularity"]["recall@50"]
+
+
+def test_choices_settings_and_times_are_recorded(tiny_model, tiny_preset) -> None:
+    about = Model.open(tiny_model.root).about
+    names = [choice["name"] for choice in about["choices"]]
+    assert names == ["vote weight, history", "vote power, history", "columns_per_slot", "lead"]
+    assert all(c["chosen"] in c["lead_percent"] and c["few"] for c in about["choices"])
+    assert set(about["seconds"]) == set(WORK)
+    assert about["preset"]["train"]["n_blocks"] == tiny_preset.train.n_blocks == 4
+
+
+def test_tiled_scores_end_with_the_table(tiny_split, tiny_preset, tmp_path) -> None:
+    tiled = replace(tiny_preset.train, base="mf", score="tiled", epochs=1)
+    made, done = fit(tiny_split, tmp_path / "MODEL", replace(tiny_preset, train=tiled))
+    assert done == ["train"]
+    assert made.table.score == "tiled"
+    assert not made.has("stream")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
+def test_a_device_lists_what_the_ranker_lists(tiny_model, share: float, rng) -> None:
+    """A device rounds its tables to 16 bits, so near ties may change places."""
+    device = pytest.importorskip("elasticrec_device")
+    content = tiny_model.stream_path.read_bytes()
+    least = read_index(tiny_model.stream_path).head.least
+    size = int(least + share * (len(content) - least))
+    ranker, ids = Ranker(tiny_model, Budget(size)), tiny_model.split.item_ids.values
+    same, first = [], []
+    with device.open(content[:size]) as stream:
+        for length in [1, 2, 5, 20] * 25:
+            history = rng.permutation(len(ids))[:length]
+            here = [found.id for found in ranker.recommend(items=ids[history].tolist(), k=20)]
+            there = [int(ids[item.id]) for item in stream.recommend(history.tolist(), k=20)]
+            same.append(len(set(here) & set(there)) / 20)
+            first.append(here[0] == there[0])
+    assert np.mean(same) >= 0.95
+    assert np.mean(first) >= 0.95
