@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elasticrec.training.table import BlockTable
-from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids
 from elasticrec.data.split import Split
+from elasticrec.errors import InputError
 from elasticrec.evaluation.comparison import compare
 from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.evaluation.significance import paired_t_test
+from elasticrec.training.table import BlockTable
 
 pytest.importorskip("torch")
 

@@ -65,7 +65,7 @@ def test_parse() -> None:
 )
 def test_unknown_metrics_are_refused_with_what_was_expected(text: str) -> None:
     with pytest.raises(
-        InputError, match="expected recall, ndcg, hit, both with a length: recall@20"
+        InputError, match="expected recall, ndcg, hit with a length: recall@20"
     ):
         parse_metric(text)
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from elasticrec.training.scoring import score_aligned_reference, score_tiled_reference
-from elasticrec.training.table import BlockTable
-from elasticrec.errors import InputError
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
+from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import METRICS, metrics_from_ranks
 from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import evaluate, evaluate_vectors
 from elasticrec.evaluation.toplist import top_list
+from elasticrec.training.scoring import score_aligned_reference, score_tiled_reference
+from elasticrec.training.table import BlockTable
 
 torch = pytest.importorskip("torch")
 

@@ -1,8 +1,7 @@
 """Recall@K, NDCG@K and hit rate: of one ranked list, and of many users from the ranks alone.
 
-Both say the same. `recall_at`, `ndcg_at`, … are the definitions, one list at a time;
-`metrics_from_ranks` is what ships: it needs only the rank of each relevant item, so an evaluator
-may count ranks instead of making lists.
+`recall_at`, `ndcg_at`, … are the definitions, one list at a time. `metrics_from_ranks` is their
+fast twin: it needs only the rank of each relevant item.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from elasticrec.errors import InputError
 
 DEFAULT_METRICS = ("recall@20", "recall@50", "ndcg@20", "ndcg@50", "hit@20")
-"""What is measured when nothing is asked for."""
+"""Metrics where none are named."""
 
 NOT_LISTED = np.iinfo(np.int32).max
 """The rank of a relevant item that no list holds: below every K."""
@@ -44,11 +43,6 @@ def hit_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
     return float(not _wanted(relevant).isdisjoint(ranked[:k]))
 
 
-def both_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
-    """The mean of recall and NDCG, for choosing what is to be good by both."""
-    return (recall_at(k, ranked, relevant) + ndcg_at(k, ranked, relevant)) / 2
-
-
 def _wanted(relevant: Collection[Any]) -> set[Any]:
     """The relevant items as a set; without any, no metric is defined."""
     if not relevant:
@@ -60,12 +54,8 @@ METRICS: dict[str, Callable[[int, Sequence[Any], Collection[Any]], float]] = {
     "recall": recall_at,
     "ndcg": ndcg_at,
     "hit": hit_at,
-    "both": both_at,
 }
 """Each metric's definition by its name before the `@`."""
-
-SUMS = ("recall", "ndcg", "both")
-"""Metrics that are sums over a user's relevant items, so that items can be weighted."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +63,7 @@ class Metric:
     """One thing to measure: a name of `METRICS` and how long the list is."""
 
     name: str
-    """`recall`, `ndcg`, `hit` or `both`."""
+    """`recall`, `ndcg` or `hit`."""
     k: int
     """K: how many items are shown."""
 
@@ -132,32 +122,14 @@ def metrics_from_ranks(
         )
     values = {}
     for metric in parse_metrics(names):
-        if metric.name == "hit":
-            hits = _sum_per_user((ranks < metric.k).astype(np.float64), indptr)
-            values[str(metric)] = np.minimum(hits, 1.0)
+        k = metric.k
+        if metric.name == "ndcg":
+            found = _sum_per_user(gains_at(k, ranks), indptr) / best_gains(k, n_relevant)
         else:
-            values[str(metric)] = sum(
-                share * _sum_per_user(worth, indptr) / most
-                for share, worth, most in terms(metric, ranks, n_relevant)
-            )
+            hits = _sum_per_user((ranks < k).astype(np.float64), indptr)
+            found = hits / n_relevant if metric.name == "recall" else np.minimum(hits, 1.0)
+        values[str(metric)] = found
     return values
-
-
-def terms(
-    metric: Metric, ranks: np.ndarray, n_relevant: np.ndarray
-) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """A metric of `SUMS` as a weighted sum: share, worth of each pair, most that a user may have.
-
-    Args:
-        ranks: (..., n) of each relevant pair.
-        n_relevant: (U,) how many relevant items each user has.
-    """
-    k = metric.k
-    recall = ((ranks < k).astype(np.float64), n_relevant)
-    if metric.name == "recall":
-        return [(1.0, *recall)]
-    ndcg = (gains_at(k, ranks), best_gains(k, n_relevant))
-    return [(1.0, *ndcg)] if metric.name == "ndcg" else [(0.5, *recall), (0.5, *ndcg)]
 
 
 def gains_at(k: int, ranks: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ class OrderConfig:
 
     columns_per_slot: float = 8.0
     """A neighbour comes with every so many columns; fewer suit data where lists say much."""
-    lead: int = 4
+    lead: int = 0
     """Levels by which popular items are ahead of the others; 0 is `all alike`."""
     share: float = 0.25
     """Share of the items that count as popular."""

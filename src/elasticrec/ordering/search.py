@@ -36,9 +36,9 @@ class OrderSearchConfig:
     """Candidates for how often a neighbour comes."""
     leads: tuple[int, ...] = (0, 2, 4, 8)
     """Candidates for how far popular items lead; 0 is `all alike`."""
-    vote_weight: float = 1.6e-4
+    vote_weight: float = 8e-5
     """The default vote weight, per unit of a vote's value."""
-    vote_steps: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
+    vote_steps: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
     """Candidates for the vote weight, as multiples of the default."""
     vote_powers: tuple[float, ...] = (0.0, 0.25, 0.5)
     """Candidates for how much less votes count as codes get better."""

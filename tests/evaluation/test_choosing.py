@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from elasticrec.errors import InputError
+from elasticrec.evaluation.choosing import FEW_PERSONS, choose
+
+
+def persons(mean: float, noise: float, seed: int, n: int = 6_000) -> np.ndarray:
+    """(2, n) values of persons at two sizes."""
+    rng = np.random.default_rng(seed)
+    return mean + noise * rng.normal(size=(2, n))
+
+
+def test_a_clear_lead_is_taken() -> None:
+    base = persons(0.2, 0.1, 0)
+    values = {"old": base, "new": base + 0.01, "worse": base - 0.02}
+    found = choose("lead", values, "old")
+    assert found.chosen == "new"
+    mean, low = found.leads["new"]
+    assert mean == pytest.approx(0.05, rel=0.02)
+    assert low > 0
+    assert "new, +5.0%" in str(found)
+
+
+def test_leads_that_chance_explains_are_not_taken() -> None:
+    taken = [
+        choose("x", {"a": persons(0.2, 0.1, s, 400), "b": persons(0.2, 0.1, s + 99, 400)}, "a")
+        for s in range(40)
+    ]
+    assert sum(choice.chosen == "b" for choice in taken) <= 3
+
+
+def test_sizes_count_alike_whatever_their_means() -> None:
+    base = np.stack([np.full(100, 0.1), np.full(100, 1.0)])
+    other = base + np.array([[0.01], [-0.05]])  # +10 % and -5 %
+    assert choose("x", {"a": base, "b": other}, "a").leads["b"][0] == pytest.approx(0.025)
+
+
+def test_few_persons_are_said() -> None:
+    values = {"a": persons(0.2, 0.1, 0, FEW_PERSONS - 1)}
+    assert "few persons" in str(choose("x", values, "a"))
+    assert choose("x", values, "a").as_dict()["few"]
+
+
+def test_an_unknown_default_is_refused() -> None:
+    with pytest.raises(InputError, match="expected one of a"):
+        choose("x", {"a": persons(0.2, 0.1, 0)}, "b")

@@ -1,0 +1,106 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elasticrec.compression.compress import compress
+from elasticrec.compression.config import CompressionConfig
+from elasticrec.compression.neighbours import make_neighbours
+from elasticrec.compression.vote_weights import VoteWeight, code_cosines
+from elasticrec.data.splitting import by_popularity
+from elasticrec.errors import InputError
+from elasticrec.ordering.ladder import OrderConfig, make_order
+from elasticrec.ordering.search import OrderSearchConfig, find_order, some_persons
+from elasticrec.ordering.sizes import cut, step_bytes, whole_bytes
+
+CONFIG = OrderSearchConfig(
+    columns_per_slot=(2.0, 8.0), leads=(0, 4), vote_steps=(0.5, 1.0), vote_powers=(0.0,),
+    sizes=(4, 11), vote_sizes=(11,),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(planted):
+    """The split, the items, and what they are compressed to."""
+    split, _ = by_popularity(planted)
+    rng = np.random.default_rng(0)
+    gram = (split.train.csr().T @ split.train.csr()).toarray()
+    values, vectors = np.linalg.eigh(gram + 0.01 * rng.normal(size=gram.shape))
+    items = (vectors[:, -16:] * np.sqrt(np.abs(values[-16:]))).astype(np.float32)
+    items /= np.linalg.norm(items, axis=1, keepdims=True)
+    settings = CompressionConfig(stages=2, min_support=2)
+    return split, items, compress(items, settings), make_neighbours(split.train, settings)
+
+
+def test_the_order_of_a_model(world) -> None:
+    split, items, codes, lists = world
+    lines: list[str] = []
+    found = find_order(codes, lists, items, split, CONFIG, device="cpu", report=lines.append)
+    names = [choice.name for choice in found.choices]
+    assert names == ["vote weight, history", "vote power, history", "columns_per_slot", "lead"]
+    assert found.weights.shape == (codes.n_columns + 1, 2)
+    assert (found.weights[:, 0] == found.weights[:, 1]).all()
+    assert set(found.order.composition().columns.tolist()) == {codes.n_columns}
+    assert any("popular first by 4" in line for line in lines)
+    again = find_order(codes, lists, items, split, CONFIG, device="cpu")
+    assert again.order.fingerprint() == found.order.fingerprint()
+
+
+def test_persons_by_vector_have_weights_of_their_own(world) -> None:
+    split, items, codes, lists = world
+    sums = split.train.csr() @ items @ codes.rotation
+    found = find_order(codes, lists, items, split, CONFIG, vectors=sums, device="cpu")
+    assert [c.name for c in found.choices][:1] == ["vote weight, vector"]
+    assert "vote weight, history" in [c.name for c in found.choices]
+
+
+def test_nobody_to_choose_by_is_refused(world) -> None:
+    split, items, codes, lists = world
+    empty = split.validation.rows(np.zeros(0, dtype=int))
+    nobody = replace(split, validation=replace(empty, indptr=np.zeros(split.n_users + 1, int)))
+    with pytest.raises(InputError, match="nobody has validation items"):
+        find_order(codes, lists, items, nobody, CONFIG, device="cpu")
+
+
+def test_votes_count_less_as_codes_get_better(world) -> None:
+    _, items, codes, _ = world
+    cosines = code_cosines(codes, items)
+    assert cosines[0] == 0
+    assert (np.diff(cosines) >= 0).all()
+    assert cosines[-1] > 0.9
+    flat, falling = VoteWeight(2.0, 0.0).at(cosines), VoteWeight(2.0, 0.5).at(cosines)
+    assert (flat == 2).all()
+    assert (np.diff(falling) <= 0).all()
+    assert falling[-1] < falling[0]
+
+
+def test_cuts_are_within_their_bytes_and_grow(world) -> None:
+    _, _, codes, lists = world
+    order = make_order(codes.n_items, codes.n_columns, lists.slots, OrderConfig(lead=4))
+    before, whole = -1, whole_bytes(order, codes)
+    for n_bytes in [*range(0, whole, 997), whole]:
+        found = cut(order, codes, n_bytes)
+        kept = int(found.columns.sum()) + int(found.slots.sum())
+        assert kept >= before
+        before = kept
+    assert kept == codes.n_items * (codes.n_columns + lists.slots)
+
+
+def test_a_codebook_counts_once(world) -> None:
+    _, _, codes, lists = world
+    order = make_order(codes.n_items, codes.n_columns, lists.slots, OrderConfig(lead=0))
+    sizes = step_bytes(order, codes)
+    books = sum(book.size + 64 for book in codes.codebooks)
+    columns = codes.n_columns * (codes.n_items + 16)
+    slots = lists.slots * int(np.ceil(codes.n_items * (8 + 4) / 8))
+    assert codes.n_items == 200  # 8 binary digits
+    assert sizes.sum() == books + columns + slots + 32 * len(order)
+
+
+def test_persons_are_drawn_by_a_seed(world) -> None:
+    split = world[0]
+    some = some_persons(split, 50, 1)
+    assert len(some) == 50
+    assert (split.validation.per_user[some] > 0).all()
+    assert some.tolist() == some_persons(split, 50, 1).tolist()
+    assert some.tolist() != some_persons(split, 50, 2).tolist()
