@@ -14,7 +14,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.files import written_whole
 from elasticrec.model import Model
-from elasticrec.ordering.order import Order
 from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
 
@@ -176,54 +174,13 @@ def write(model: Model, report: Report = _quiet) -> None:
     if model.fresh("stream", {}) and model.fresh("catalogue", {}):
         return
     from elasticrec.stream.catalogue import catalogue
+    from elasticrec.stream.customizing import write_stream_of
 
     with _timed(model, "write", report, "the stream"):
         split = model.split
         text = catalogue(split.item_ids, split.titles, model.id)
         model.save_part("catalogue", lambda path: _save_bytes(path, text), made_from=sources[:2])
         model.save_part("stream", lambda path: write_stream_of(model, path), made_from=sources)
-
-
-def write_stream_of(
-    model: Model,
-    path: Path,
-    *,
-    along: Order | None = None,
-    id_kind: str = "dense",
-    key: Any = None,
-) -> None:
-    """Write a model's stream.
-
-    Args:
-        along: the order to follow; by default the model's own.
-        id_kind: `dense`, `u32`, `u64` or `text`.
-        key: signs the head.
-    """
-    from elasticrec.stream.ids import stored_ids
-    from elasticrec.stream.writer import Facts, write_stream
-
-    trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
-    steps = model.order if along is None else along
-    facts = Facts(
-        model_id=model.id,
-        least_steps=steps.least,
-        trained=int(trained.timestamp()),
-        sequence=int(model.about.get("sequence", 0)),
-        vector_person=model.table.users is not None,
-        support=model.neighbours.min_support,
-        catalogue=model.hash_of("catalogue"),
-    )
-    ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
-    write_stream(
-        path,
-        model.codes,
-        model.neighbours,
-        model.weights,
-        steps,
-        facts=facts,
-        ids=ids,
-        key=key,
-    )
 
 
 def measure_curve(

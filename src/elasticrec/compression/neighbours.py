@@ -106,6 +106,7 @@ def _votes(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     counts = np.bincount(vote, minlength=16)
     sums = np.bincount(vote, weights.astype(np.float64), minlength=16)
     values[counts > 0] = sums[counts > 0] / counts[counts > 0]
+    values = np.minimum(values, values[counts > 0].max())  # votes that nobody casts
     values[0] = 0
     worth = np.maximum.accumulate(np.rint(values / values.max() * LARGEST_VOTE))
     return vote, worth.astype(np.uint16)

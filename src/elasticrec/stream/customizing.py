@@ -1,16 +1,59 @@
-"""The file of a budget, and its measured quality."""
+"""The stream of a model, the file of a budget, and its measured quality."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from elasticrec.stream.ids import stored_ids
 from elasticrec.stream.index import copy_prefix
+from elasticrec.stream.writer import Facts, write_stream
 
 if TYPE_CHECKING:
     from elasticrec.model import Model
+    from elasticrec.ordering.order import Order
     from elasticrec.space.budget import Budget
+
+
+def write_stream_of(
+    model: Model,
+    path: Path,
+    *,
+    along: Order | None = None,
+    id_kind: str = "dense",
+    key: Any = None,
+) -> None:
+    """Write a model's stream.
+
+    Args:
+        along: the order to follow; by default the model's own.
+        id_kind: `dense`, `u32`, `u64` or `text`.
+        key: signs the head.
+    """
+    trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
+    steps = model.order if along is None else along
+    facts = Facts(
+        model_id=model.id,
+        least_steps=steps.least,
+        trained=int(trained.timestamp()),
+        sequence=int(model.about.get("sequence", 0)),
+        vector_person=model.table.users is not None,
+        support=model.neighbours.min_support,
+        catalogue=model.hash_of("catalogue"),
+    )
+    ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
+    write_stream(
+        path,
+        model.codes,
+        model.neighbours,
+        model.weights,
+        steps,
+        facts=facts,
+        ids=ids,
+        key=key,
+    )
 
 
 def customize_model(
@@ -27,8 +70,6 @@ def customize_model(
     if id_kind == "dense":
         n_bytes = copy_prefix(model.stream_path, budget.n_bytes, output)
         return {"bytes": n_bytes, "quality": _from_curve(model, n_bytes)}
-    from elasticrec.pipeline import write_stream_of
-
     with TemporaryDirectory(dir=Path(output).parent) as folder:
         whole = Path(folder) / "stream.elastic"
         write_stream_of(model, whole, id_kind=id_kind)
