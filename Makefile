@@ -12,7 +12,7 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node chromium demo test test-slow check check-js bench docs figures clean
+.PHONY: help setup node chromium nginx demo test test-slow check check-js bench docs figures clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -29,12 +29,14 @@ $(READY): pyproject.toml constraints.txt device/python/pyproject.toml
 	  -c constraints.txt -e ".[train,serve,plots,dev]" -e device/python
 	@touch $@
 
-# Debian's programs for tests of JavaScript and of the page, where missing and to be had.
+# Debian's programs for tests of JavaScript, of the page and of published files, where missing.
 node: PACKAGES = nodejs
 node: TESTS = JavaScript
 chromium: PACKAGES = chromium fonts-dejavu-core
 chromium: TESTS = browser
-node chromium:
+nginx: PACKAGES = nginx-light
+nginx: TESTS = published files
+node chromium nginx:
 	@command -v $@ >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "==> installing Debian's $(PACKAGES) for the $(TESTS) tests" && \
@@ -44,12 +46,12 @@ node chromium:
 	  fi; \
 	  command -v $@ >/dev/null || echo "==> no $@ here: the $(TESTS) tests will be skipped"; }
 
-demo: $(READY)       ## tell the whole story on the embedded goodbooks sample; FRESH=1 starts over
-	@echo "==> the demo: everything on the embedded goodbooks sample"
+demo: $(READY)       ## fit the embedded goodbooks, cut one stream at three sizes; FRESH=1 starts over
+	@echo "==> the demo: one stream of the embedded goodbooks, cut at three sizes"
 	@$(BIN)/python -m elasticrec demo $(if $(FRESH),--fresh)
 	@echo "==> to try it in a browser: $(BIN)/elasticrec serve --demo, then open http://127.0.0.1:8000"
 
-test: $(READY) node chromium  ## run the tests: fast, offline
+test: $(READY) node chromium nginx  ## run the tests: fast, offline
 	@echo "==> tests (fast, offline)"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
 
