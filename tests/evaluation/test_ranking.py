@@ -16,8 +16,8 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import METRICS, metrics_from_ranks
 from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import evaluate, evaluate_vectors
+from elasticrec.evaluation.scoring import score_aligned_reference, score_tiled_reference
 from elasticrec.evaluation.toplist import top_list
-from elasticrec.training.scoring import score_aligned_reference, score_tiled_reference
 from elasticrec.training.table import BlockTable
 
 torch = pytest.importorskip("torch")

@@ -3,8 +3,8 @@ import pytest
 
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, make_groups
+from elasticrec.rule.groups import even_sizes
 from elasticrec.space.budget import Budget
-from elasticrec.space.groups import even_sizes
 
 from .conftest import blocks, budget_of
 

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
 from elasticrec.evaluation.measure import measure
-from elasticrec.rule.config import SpaceConfig
-from elasticrec.rule.free_blocks import FreeBlocks, kept_items
-from elasticrec.rule.levels import Levels
-from elasticrec.rule.measuring import Measure
-from elasticrec.space.groups import Groups
-from elasticrec.training.scoring import (
+from elasticrec.evaluation.scoring import (
     fold_users,
     score_aligned_reference,
     score_tiled_reference,
 )
+from elasticrec.rule.config import SpaceConfig
+from elasticrec.rule.free_blocks import FreeBlocks, kept_items
+from elasticrec.rule.groups import Groups
+from elasticrec.rule.levels import Levels
+from elasticrec.rule.measuring import Measure
 from elasticrec.training.table import BlockTable
 
 from .model import make_model

@@ -82,7 +82,7 @@ def evaluate(
         device: `auto`, `cpu` or `cuda`.
         keep_per_user: also return each user's values.
     """
-    from elasticrec.training.scoring import effective
+    from elasticrec.evaluation.scoring import effective
 
     asked = questions(split, part, users)
     if user_vectors is not None:

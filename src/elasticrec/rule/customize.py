@@ -230,7 +230,7 @@ class Rule:
                 np.savez_compressed(file, kept=kept, group_of_item=groups, about=about)
             return
         from elasticrec.ordering.order import Order
-        from elasticrec.pipeline import write_stream_of
+        from elasticrec.stream.customizing import write_stream_of
 
         order = Order.of_composition(self.space.composition(customized.candidate))
         write_stream_of(self.model, Path(path), along=order, id_kind=self.id_kind)

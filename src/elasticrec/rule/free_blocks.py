@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.rule.config import SpaceConfig
+from elasticrec.rule.groups import Groups, cluster_groups, popularity_groups, random_groups
 from elasticrec.rule.search_space import Space
 from elasticrec.space.budget import FLOAT_BYTES, Budget
-from elasticrec.space.groups import Groups, cluster_groups, popularity_groups, random_groups
 
 if TYPE_CHECKING:
     from elasticrec.training.table import BlockTable
@@ -115,7 +115,7 @@ def kept_items(
         mask: (G, N) the blocks that each group keeps, at least one each.
         per_item: (V,) popularity in train, on which scores depend in some tables.
     """
-    from elasticrec.training.scoring import effective
+    from elasticrec.evaluation.scoring import effective
 
     width = mask.sum(axis=1)
     factor = (width.max() / width).astype(np.float32)[groups.of_item]  # (V,)

@@ -72,7 +72,7 @@ class Measure:
         """Eq. 2: trained users, or persons folded in from train, and the blocks kept."""
         from elasticrec.evaluation.questions import questions
         from elasticrec.evaluation.ranking import evaluate_vectors
-        from elasticrec.training.scoring import fold_users
+        from elasticrec.evaluation.scoring import fold_users
 
         table, split = self.model.table, self.model.split
         if self._vectors is None:

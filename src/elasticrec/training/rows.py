@@ -27,7 +27,12 @@ class Leaves:
         return self._leaf(name, self.tables[name].detach())
 
     def rows(self, name: str, numbers: Tensor) -> tuple[Tensor, Tensor]:
-        """(m, D) the distinct rows of a table with these numbers, and (n,) each number's row."""
+        """(m, D) the distinct rows of a table with these numbers, and (n,) each number's row.
+
+        A table with no more rows than there are numbers is taken whole, which costs no more.
+        """
+        if len(self.tables[name]) <= len(numbers):
+            return self.whole(name), numbers
         self.touched[name], places = torch.unique(numbers, return_inverse=True)
         return self._leaf(name, self.tables[name].index_select(0, self.touched[name])), places
 

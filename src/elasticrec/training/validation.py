@@ -11,9 +11,9 @@ from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors
+from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.scoring import popularity_factors
 
 EXPONENTS = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2)
 """Candidates for the popularity exponent, rising."""

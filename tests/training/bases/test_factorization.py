@@ -8,7 +8,7 @@ from elasticrec.training.sampler import Batch
 
 
 def test_vectors_are_rows_of_the_tables_and_only_those_are_touched():
-    users, items = torch.randn(4, 3), torch.randn(9, 3)
+    users, items = torch.randn(5, 3), torch.randn(9, 3)
     base = Factorization(users, items)
     near = torch.tensor([7, -1])
     batch = Batch(torch.tensor([3, 0]), torch.tensor([1, 1]), torch.tensor([4]), near=near)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.training.scoring import (
+from elasticrec.evaluation.scoring import (
     effective,
     popularity_factors,
     score_aligned_reference,
