@@ -1,3 +1,3 @@
 """The version of the package, also where it runs from its source without being installed."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
