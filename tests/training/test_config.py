@@ -49,3 +49,15 @@ def test_a_softmax_tells_from_at_most_half_of_all_items():
     assert config.sized(pairs(5, 1)).negatives == 1
     bpr = replace(config, loss="bpr", cooccurrence=0.0, negatives=8)
     assert bpr.sized(pairs(5, 4)).negatives == 8  # of each pair's own
+
+
+def test_sparse_data_are_visited_more_often():
+    def epochs(n, n_items, **more):
+        return TrainConfig(**more).sized(pairs(n, n_items)).epochs
+
+    assert epochs(576_315, 8_828) == 8
+    assert epochs(706_742, 40_981) == 32
+    assert epochs(100_000, 50_000) == 40
+    assert epochs(100_000, 10) == 8
+    assert epochs(706_742, 40_981, visits=275) == 16
+    assert epochs(706_742, 40_981, epochs=3) == 3

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from elasticrec.data.interactions import Pairs
 
 FEWEST_STEPS = 100
-"""Steps per epoch: batches are halved until an epoch has about that many."""
+"""Steps per epoch: batches are halved until an epoch has as many."""
 SMALLEST_BATCH = 64
 """Batches are never halved below this."""
+FEWEST_EPOCHS, MOST_EPOCHS = 8, 40
+"""Limits of a derived number of epochs."""
 
 _CHOICES = {
     "base": ("history", "mf", "lightgcn"),
@@ -24,10 +26,10 @@ _CHOICES = {
     "diversity_form": ("bounded", "printed"),
     "init": ("spectral", "random"),
 }
-_POSITIVE = ("n_blocks", "block_size", "epochs", "batch_size", "negatives", "cooccurrence_k",
+_POSITIVE = ("n_blocks", "block_size", "visits", "batch_size", "negatives", "cooccurrence_k",
              "evaluate_every", "validation_users", "learning_rate", "temperature",
              "init_scale")  # fmt: skip
-_NOT_NEGATIVE = ("cooccurrence", "diversity", "l2", "patience", "layers", "seed")
+_NOT_NEGATIVE = ("epochs", "cooccurrence", "diversity", "l2", "patience", "layers", "seed")
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,10 @@ class TrainConfig:
     """How blocks meet a user; `tiled` is Eq. 2 as printed."""
     loss: Literal["softmax", "bpr"] = "softmax"
     """`softmax` over shared sampled items on cosine scores, or `bpr` on plain products."""
-    epochs: int = 32
-    """Visits to every train pair, at most."""
+    epochs: int = 0
+    """Visits to every train pair, at most; 0 derives it from `visits`, see `sized`."""
+    visits: int = 550
+    """Visits to the pairs of an average item that are enough; for a derived number of epochs."""
     batch_size: int = 4096
     """Train pairs per step, at most; small data take fewer, see `sized`."""
     learning_rate: float = 4e-3
@@ -101,8 +105,10 @@ class TrainConfig:
     def sized(self, train: Pairs) -> TrainConfig:
         """The settings as used on some train pairs: what depends on their number is derived.
 
-        `batch_size` is halved until an epoch has about a hundred steps, but not below 64.
+        `batch_size` is halved until an epoch has a hundred steps, but not below 64.
         `negatives` of a softmax are at most half of all items.
+        `epochs`, where 0, give the pairs of an average item `visits` visits: 8 epochs for dense
+        data such as goodbooks (65 pairs per item), 32 for Gowalla (17), 40 at most.
         """
         size = self.batch_size
         while size // 2 >= SMALLEST_BATCH and len(train) < FEWEST_STEPS * size:
@@ -110,7 +116,11 @@ class TrainConfig:
         negatives = self.negatives
         if self.loss == "softmax":
             negatives = min(negatives, max(1, train.n_items // 2))
-        return replace(self, batch_size=size, negatives=negatives)
+        epochs = self.epochs
+        if not epochs:
+            wanted = round(self.visits * train.n_items / max(len(train), 1))
+            epochs = min(max(wanted, FEWEST_EPOCHS), MOST_EPOCHS)
+        return replace(self, batch_size=size, negatives=negatives, epochs=epochs)
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

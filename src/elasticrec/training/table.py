@@ -18,7 +18,7 @@ Score = Literal["aligned", "tiled"]
 
 @dataclass(frozen=True, eq=False)
 class BlockTable:
-    """Trained vectors, scored by `training.scoring`.
+    """Trained vectors, scored by `evaluation.scoring`.
 
     A person known by history is the normalised sum of the unit vectors of her items.
     """
