@@ -83,8 +83,62 @@ def test_a_large_file_is_noticed(tmp_path):
     assert large_files.main([str(path)]) == 1
 
 
-def test_links_of_the_front_pages_lead_somewhere():
-    for page in ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"]:
-        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text(encoding="utf-8")):
-            if not target.startswith("https://"):
-                assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+PAGES = sorted(
+    page.relative_to(ROOT)
+    for pattern in ("*.md", "docs/**/*.md", "device/*/*.md", "experiments/*.md", "benchmarks/*.md")
+    for page in ROOT.glob(pattern)
+)
+CODE = (".py", ".js", ".h")
+
+
+def prose(path):
+    """The text of a page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def links(page):
+    """Text, path and anchor of each link of a page within the project."""
+    for text, target in re.findall(r"\[([^\]]*)\]\(([^)\s]+)\)", prose(ROOT / page)):
+        if not target.startswith(("https://", "http://")):
+            path, _, anchor = target.partition("#")
+            yield text, (ROOT / page).parent / path if path else ROOT / page, anchor
+
+
+def anchors(path):
+    """The anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", prose(path), flags=re.M)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_lead_somewhere(page):
+    wrong = []
+    for text, path, anchor in links(page):
+        if not path.exists() or (anchor and anchor not in anchors(path)):
+            wrong.append(f"[{text}] leads to {path}#{anchor}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_names_that_link_to_code_are_defined_there(page):
+    wrong = []
+    for text, path, _ in links(page):
+        name = re.fullmatch(r"`([\w.]+)(\(\))?`", text)
+        if path.suffix not in CODE or name is None or name[1].endswith(CODE):
+            continue
+        last = name[1].rpartition(".")[2]
+        defined = rf"\b(def|class|const|function) {last}\b|^\s*(async )?{last}\s*[(:=]"
+        if not path.exists() or not re.search(defined, path.read_text("utf-8"), flags=re.M):
+            wrong.append(f"{name[1]} is not defined in {path}")
+    assert wrong == []
+
+
+def test_a_wrong_link_is_noticed(tmp_path, monkeypatch):
+    (tmp_path / "page.md").write_text("# One *word*\n[a](#one-word) [`b`](b.py) [c](#two)\n")
+    (tmp_path / "b.py").write_text("def c(): pass\n")
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    with pytest.raises(AssertionError, match=r"\[c\] leads to .*page\.md#two"):
+        test_links_lead_somewhere("page.md")
+    with pytest.raises(AssertionError, match=r"b is not defined in .*b\.py"):
+        test_names_that_link_to_code_are_defined_there("page.md")
