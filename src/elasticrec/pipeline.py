@@ -19,12 +19,13 @@ import numpy as np
 
 from elasticrec.compression.compress import compress
 from elasticrec.compression.neighbours import make_neighbours
+from elasticrec.compression.recency import choose_recency
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.files import written_whole
 from elasticrec.model import Model
-from elasticrec.ordering.search import find_order
+from elasticrec.ordering.search import FoundOrder, find_order
 from elasticrec.presets import Preset
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ def fit(
         if model.table.score == "tiled":
             report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
             return model
-        compress_model(model, preset, report)
+        compress_model(model, preset, device=device, report=report)
         order(model, preset, device=device, report=report)
         write(model, report)
         measure_curve(model, preset, device=device, report=report)
@@ -98,7 +99,8 @@ def train(
     if model.fresh("table", config):
         return
     checkpoint = model.root / "checkpoint.safetensors"
-    with _timed(model, "train", report, f"{preset.train.base}, {preset.train.epochs} epochs"):
+    epochs = preset.train.sized(model.split.train).epochs
+    with _timed(model, "train", report, f"{preset.train.base}, {epochs} epochs"):
         trained = train_table(
             model.split,
             preset.train,
@@ -117,12 +119,17 @@ def train(
     checkpoint.unlink(missing_ok=True)
 
 
-def compress_model(model: Model, preset: Preset, report: Report = _quiet) -> None:
+def compress_model(
+    model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet
+) -> None:
     """Code the items and list their neighbours."""
     config = asdict(preset.compression)
     if not model.fresh("codes", config):
         with _timed(model, "compress", report, "codes"):
             table, popularity = model.table, model.split.train.per_item
+            recency = choose_recency(table.items, model.split, preset.compression, device=device)
+            if recency is not None:
+                report("compress", str(recency))
             codes = compress(
                 table.items,
                 preset.compression,
@@ -130,13 +137,16 @@ def compress_model(model: Model, preset: Preset, report: Report = _quiet) -> Non
                 cosine=table.cosine,
                 popularity=popularity,
                 exponent=table.popularity_exponent,
+                recency=0.0 if recency is None else float(recency.chosen),
                 report=lambda text: report("compress", text),
             )
-            model.save_part("codes", codes, made_from=("table",), config=config)
+            model.save_part("codes", codes, made_from=("table", "split"), config=config)
+            model.describe(choices=[] if recency is None else [recency.as_dict()])
     if not model.fresh("neighbours", config):
         with _timed(model, "neighbours", report, "neighbour lists"):
             lists = make_neighbours(model.split.train, preset.compression)
             model.save_part("neighbours", lists, made_from=("split",), config=config)
+    model.describe(preset=preset.as_dict())
 
 
 def order(model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet) -> None:
@@ -163,9 +173,19 @@ def order(model: Model, preset: Preset, *, device: str = "auto", report: Report 
             config=config,
         )
         model.save_part("order", found.order, made_from=sources, config=config)
-    model.describe(order=asdict(found.config), choices=[c.as_dict() for c in found.choices])
+    model.describe(
+        order=asdict(found.config),
+        choices=[*_before(model, found), *(choice.as_dict() for choice in found.choices)],
+        preset=preset.as_dict(),
+    )
     for choice in found.choices:
         report("order", str(choice))
+
+
+def _before(model: Model, found: FoundOrder) -> list[dict[str, Any]]:
+    """The recorded choices that this search did not make."""
+    own = {choice.name for choice in found.choices}
+    return [each for each in model.about.get("choices", []) if each["name"] not in own]
 
 
 def write(model: Model, report: Report = _quiet) -> None:

@@ -26,6 +26,7 @@ def compress(
     cosine: bool = True,
     popularity: np.ndarray | None = None,
     exponent: float = 0.0,
+    recency: float = 0.0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Codes:
     """Codes of items (V, D), D a multiple of 8.
@@ -35,6 +36,7 @@ def compress(
         cosine: items count by direction alone; else by their length, too.
         popularity: (V,) train interactions, for the exponent.
         exponent: items are scored times their popularity to this power.
+        recency: how much less older items of a history weigh.
         report: told what is made next.
     """
     V, D = items.shape
@@ -60,6 +62,7 @@ def compress(
         empty=empty,
         popularity=_factors(popularity, exponent),
         cosine=cosine,
+        recency=recency,
         rest_columns=min(config.fewest_residual, len(columns)),
     )
 

@@ -32,14 +32,22 @@ class CompressionConfig:
     """Lists hold one neighbour per so many items of the catalogue, but no fewer than 16."""
     min_support: int = 3
     """Distinct persons that must have both an item and its neighbour: lists reveal nobody."""
+    recencies: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
+    """Candidates, beside 0, for how much less older items of a history weigh."""
+    recency_persons: int = 5_000
+    """Validation persons on whom the recency is chosen, at most."""
+    metric: str = "recall@50"
+    """The metric by which the recency is chosen."""
     seed: int = 0
-    """Draws what codebooks are fitted to."""
+    """Draws what codebooks are fitted to, and the persons."""
 
     def __post_init__(self) -> None:
         for name in ("fewest_residual", "points", "rounds", "longest_list", "items_per_neighbour",
-                     "min_support"):  # fmt: skip
+                     "min_support", "recency_persons"):  # fmt: skip
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be positive, got {getattr(self, name)}")
+        if not all(recency >= 0 for recency in self.recencies):
+            raise InputError(f"recencies are {self.recencies}, expected none below 0")
         for name in ("most_residual", "codebook_bytes", "stages", "seed"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
