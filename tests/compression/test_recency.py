@@ -51,7 +51,7 @@ def test_without_an_order_nothing_is_chosen() -> None:
 
 def test_tastes_that_stay_want_none() -> None:
     split, items = tastes(400, 99, np.random.default_rng(0))
-    noisy = items + 1.5 * np.random.default_rng(1).normal(size=items.shape).astype(np.float32)
+    noisy = items + 0.5 * np.random.default_rng(1).normal(size=items.shape).astype(np.float32)
     found = choose_recency(noisy, split, CompressionConfig(metric="recall@20"), device="cpu")
     assert found is not None
     assert found.chosen == "0"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from elasticrec.errors import InputError
 
 FEW_PERSONS = 5_000
 """Fewer persons than this tell candidates apart badly; a choice on fewer says so."""
-_Z = 1.96
-"""Standard errors from the mean to the lower end of the confidence interval."""
+DOUBT = 0.025
+"""How often chance alone may replace a default, whatever the number of candidates."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,13 @@ def choose(name: str, values: Mapping[str, np.ndarray], default: str) -> Choice:
     base = values[default]
     means = np.maximum(base.mean(axis=1, keepdims=True), 1e-12)  # (B, 1)
     n = base.shape[1]
+    z = NormalDist().inv_cdf(1 - DOUBT / max(len(values) - 1, 1))  # Bonferroni
     leads = {}
     for candidate, found in values.items():
         lead = ((found - base) / means).mean(axis=0)  # (n,) relative, averaged over sizes
         error = float(lead.std(ddof=1)) / sqrt(n) if n > 1 else float("inf")
         mean = float(lead.mean())
-        leads[candidate] = mean, mean - _Z * error if candidate != default else 0.0
+        leads[candidate] = mean, mean - z * error if candidate != default else 0.0
     clear = [candidate for candidate, (_, low) in leads.items() if low > 0]
     best = max(clear, key=lambda candidate: leads[candidate][0], default=default)
     return Choice(name, best, default, leads, n)
