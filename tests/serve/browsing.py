@@ -6,15 +6,20 @@ import shutil
 import time
 import urllib.request
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
 import elasticrec_device
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "test-output"
-"""Where pictures of the page are left; git ignores it."""
+"""Pictures of the page are left here; git ignores it."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-OPTIONS = ["--no-sandbox", "--host-resolver-rules=MAP plain.test 127.0.0.1"]
+OPTIONS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--host-resolver-rules=MAP plain.test 127.0.0.1",
+]
 """Chromium refuses its sandbox to root. The made-up host is one that is not `localhost`."""
 AWAY = "net::ERR_INTERNET_DISCONNECTED"
 
@@ -37,11 +42,14 @@ class Visit:
         self.page = self.context.new_page()
         self.page.set_default_timeout(30_000)
         self.requests, self.complaints = [], []
-        self.context.on("request", lambda request: self.requests.append(request.url))
+        self.context.on("request", self._note)
         self.page.on("console", self._listen)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(url)
         self.ready()
+
+    def _note(self, request):
+        self.requests.append(request)
 
     def _listen(self, message):
         if message.type in ("error", "warning"):
@@ -49,10 +57,10 @@ class Visit:
 
     def ready(self):
         """Wait until the page ranks, and keeps what it needs without a network."""
-        self.page.wait_for_selector("#device[data-how]")
+        self.page.wait_for_selector("#device[data-bytes]")
         if self.page.evaluate("isSecureContext"):
             self.page.evaluate("navigator.serviceWorker.ready.then(() => undefined)")
-        self.until(lambda: self.text("#requests") == "0")
+        self.until(lambda: self.text("#requests") == "0" and self.text("#compared"))
 
     def until(self, holds, seconds=30):
         """Wait until something holds; the page's policy lets no test put code into it."""
@@ -75,6 +83,13 @@ class Visit:
             self.page.keyboard.press(key)
         self.until(lambda: self.held != before)
 
+    def asked(self, part="stream"):
+        """Ranges of the requests for a file since the last look; None for the whole file."""
+        found = [each for each in self.requests if f"/{part}" in each.url]
+        ranges = [each.headers.get("range") for each in found]
+        self.requests.clear()
+        return ranges
+
     @property
     def liked(self):
         """Titles that are liked."""
@@ -87,11 +102,11 @@ class Visit:
 
     @property
     def held(self):
-        """The hash of the bundle in use."""
-        return self.page.get_attribute("#device", "data-sha256")
+        """Bytes in use."""
+        return int(self.page.get_attribute("#device", "data-bytes"))
 
     def text(self, selector):
-        """What an element shows."""
+        """The text of an element."""
         return self.page.inner_text(selector)
 
     def picture(self, name):
@@ -107,14 +122,18 @@ class Visit:
         assert [text for text in self.complaints if allowed not in text] == []
 
 
-def ranked(url, sha256, titles, tmp_path, k=12):
-    """Titles that the Python runtime lists from the same bundle for the same likes."""
-    path = tmp_path / f"{sha256}.elastic"
-    path.write_bytes(fetched(f"{url}/v1/bundles/{sha256}"))
-    model = json.loads(fetched(f"{url}/v1/models"))["models"][0]
-    names = json.loads(fetched(url + model["catalogue"]["url"]))["titles"]
-    with elasticrec_device.open(path, sha256=sha256) as bundle:
-        found = bundle.recommend(history=[names.index(title) for title in titles], k=k)
+def ranked(url, n_bytes, titles, tmp_path, *, listing="models", k=12):
+    """Titles that the Python runtime lists from the same bytes for the same likes."""
+    model = json.loads(fetched(url + "/" + listing))["models"][0]
+    whole, names = (
+        fetched(urljoin(f"{url}/{listing}", model["files"][part]))
+        for part in ("stream", "catalogue")
+    )
+    path = tmp_path / "prefix.elastic"
+    path.write_bytes(whole[:n_bytes])
+    names = json.loads(names)["titles"]
+    with elasticrec_device.open(path) as stream:
+        found = stream.recommend(history=[names.index(title) for title in titles], k=k)
         return [names[item.id] for item in found]
 
 

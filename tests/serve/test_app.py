@@ -4,13 +4,13 @@ import gzip
 import hashlib
 import json
 import re
-from email.utils import parsedate_to_datetime  # noqa: F401
 from urllib.parse import urljoin
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elasticrec.serve.app import CACHED
 from elasticrec.stream.index import read_index
 from elasticrec.stream.withdrawn import WithdrawnList
 
@@ -29,7 +29,7 @@ def index(made_models):
 
 def test_the_list_links_to_what_each_model_has(client, made_models):
     answer = client.get("/models")
-    assert answer.headers["cache-control"] == "public, max-age=60"
+    assert answer.headers["cache-control"] == CACHED
     listed = answer.json()
     assert listed["format"] == "elasticrec models 1"
     assert [each["name"] for each in listed["models"]] == ["books", "films"]
@@ -74,7 +74,7 @@ def test_a_whole_stream(client, whole):
     assert answer.content == whole
     assert answer.headers["content-type"] == "application/vnd.elasticrec.stream"
     assert answer.headers["content-disposition"] == 'attachment; filename="books.elastic"'
-    assert answer.headers["cache-control"] == "public, max-age=60, no-transform"
+    assert answer.headers["cache-control"] == CACHED
     assert answer.headers["accept-ranges"] == "bytes"
     assert re.fullmatch(r'"[0-9a-f]{64}-\d+"', answer.headers["etag"])
 

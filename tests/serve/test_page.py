@@ -1,14 +1,22 @@
 """The page in a real browser: everything a person may do there, and that nothing leaves it."""
 
+import functools
+import http.server
+import json
 import re
+import threading
+import time
 
 import pytest
 
-from tests.serve.browsing import OPTIONS, SCREENSHOTS, Visit, chromium, ranked
+from elasticrec.serve import page as page_files
+from elasticrec.stream.publish import publish
+from elasticrec.stream.withdrawn import WithdrawnList
+from tests.serve.browsing import OPTIONS, SCREENSHOTS, Visit, chromium, fetched, ranked
+from tests.serve.making import QUALITIES, servable
 from tests.serve.server import Server
 
-BOOKS = ("the book thief", "1984", "the kite runner")
-TITLES = ["The Book Thief", "1984", "The Kite Runner"]
+TITLES = [f"Book {n} – ein Buch" for n in (7, 12, 700)]
 
 
 @pytest.fixture(scope="module")
@@ -17,20 +25,27 @@ def browser():
     reason = "no playwright in this environment: the browser tests were skipped"
     api = pytest.importorskip("playwright.sync_api", reason=reason)
     with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=[*OPTIONS])
+        started = playwright.chromium.launch(executable_path=path, args=OPTIONS)
         yield started
         started.close()
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory):
-    return tmp_path_factory.mktemp("shelf")
+def books(tmp_path_factory):
+    root = tmp_path_factory.mktemp("page") / "books"
+    servable(root, n_items=20_000, columns=12)
+    return root
 
 
 @pytest.fixture(scope="module")
-def url(browser, shelf):
-    with Server("--demo", shelf, shelf / "log") as server:
+def url(browser, books):
+    with Server(books, log=books.parent / "log") as server:
         yield server.url
+
+
+@pytest.fixture(scope="module")
+def points(books):
+    return json.loads((books / "curve.json").read_text())["points"]
 
 
 @pytest.fixture
@@ -43,25 +58,24 @@ def visit(browser, url):
 
 def test_three_likes_change_the_list_to_what_the_python_runtime_lists(visit, url, tmp_path):
     assert visit.listed == ranked(url, visit.held, [], tmp_path)
-    for n, text in enumerate(BOOKS, 1):
+    for n, title in enumerate(TITLES, 1):
         before = visit.listed
-        visit.like(text)
+        visit.like(title)
         assert visit.liked == TITLES[:n]
         assert visit.listed != before
         assert visit.listed == ranked(url, visit.held, TITLES[:n], tmp_path)
     assert len(visit.listed) == 12
     assert re.fullmatch(r"12 titles for 3 titles you like, ranked here in [\d.]+ ms\.",
                         visit.text("#ranked"))  # fmt: skip
-    assert "because of 1984" in visit.text("#listed")
-    visit.picture("three-likes")
+    assert "because of Book 7" in visit.text("#listed")
 
 
 def test_no_request_leaves_while_liking_and_the_counter_would_tell(visit):
     visit.requests.clear()
-    for text in BOOKS:
-        visit.like(text)
+    for title in TITLES:
+        visit.like(title)
     visit.page.get_by_role("button", name="Like ").first.click()
-    visit.page.get_by_role("button", name="Remove 1984").click()
+    visit.page.get_by_role("button", name="Remove Book 12 ").click()
     visit.page.get_by_role("button", name="Clear all").click()
     visit.page.wait_for_timeout(500)
     assert visit.requests == []
@@ -70,52 +84,199 @@ def test_no_request_leaves_while_liking_and_the_counter_would_tell(visit):
     visit.until(lambda: visit.text("#requests") == "1")
 
 
-def test_a_larger_size_downloads_the_patch_alone_and_a_known_one_nothing(visit, url, tmp_path):
-    visit.like("1984")
-    visit.move("Home", *["ArrowRight"] * 6)
-    small = visit.held
-    visit.requests.clear()
-    visit.move("ArrowRight", "ArrowRight", "ArrowRight")
-    large = visit.held
-    files = [asked for asked in visit.requests if "/v1/bundles/" in asked]
-    assert files == [f"{url}/v1/bundles/{small}/upgrade?to={large}"]
-    about = visit.page.evaluate("({...document.querySelector('#device').dataset})")
-    assert about["how"] == "patch"
-    assert 0 < int(about["bytes"]) < int(about["fileBytes"])
-    assert "to turn the file into one of" in visit.text("#download")
-    assert visit.listed == ranked(url, large, ["1984"], tmp_path)
-    visit.requests.clear()
-    visit.move("ArrowLeft", "ArrowLeft", "ArrowLeft")
-    assert visit.held == small
-    assert not [asked for asked in visit.requests if "/v1/bundles/" in asked]
-    assert "on this device already" in visit.text("#download")
-
-
-def test_a_server_that_forgot_the_old_size_sends_the_whole_file(visit, shelf):
+def test_it_starts_where_more_bytes_stop_helping_and_says_so(visit, points):
+    assert visit.held == points[4]["bytes"]
+    assert QUALITIES[4] * 1.005 > QUALITIES[5] > QUALITIES[4] > QUALITIES[3]
+    assert visit.text("#enough").startswith(f"Bigger does not help beyond {visit.text('#room')}:")
+    assert visit.text("#quality") == "0.200"
+    assert "recall@50 is the share of what people took next" in visit.text("figcaption")
+    assert "measured on 5,000 users of the validation part" in visit.text("figcaption")
     visit.move("Home")
-    (shelf / "files" / f"{visit.held}.elastic").unlink()
-    visit.move("ArrowRight", "ArrowRight")
-    assert visit.page.get_attribute("#device", "data-how") == "file"
-    assert len(visit.complaints) == 1  # the browser's own line about the refusal
-    assert "404" in visit.complaints.pop()
+    assert visit.text("#quality") == "0.100"
+    assert visit.text("#share") == "49.9 %"
 
 
-def test_it_works_without_a_network_after_the_first_visit(browser, url, tmp_path):
+def test_a_larger_size_fetches_the_missing_range_and_a_smaller_one_nothing(
+    visit, url, points, tmp_path
+):
+    visit.like(TITLES[0])
+    sizes = [point["bytes"] for point in points]
+    assert visit.asked() == [f"bytes=0-{sizes[4] - 1}"]
+    visit.move("Home")
+    assert (visit.held, visit.asked()) == (sizes[0], [])
+    assert "nothing had to be downloaded" in visit.text("#download")
+    assert visit.listed == ranked(url, sizes[0], TITLES[:1], tmp_path)
+    visit.move("End")
+    assert (visit.held, visit.asked()) == (sizes[-1], [f"bytes={sizes[4]}-{sizes[-1] - 1}"])
+    missing = sizes[-1] - sizes[4]
+    assert visit.page.get_attribute("#device", "data-fetched") == str(missing)
+    assert f"the missing {missing / 1000:.3g} KB were downloaded" in visit.text("#download")
+    assert visit.listed == ranked(url, sizes[-1], TITLES[:1], tmp_path)
+
+
+def test_two_sizes_side_by_side(visit, url, points, tmp_path):
+    visit.like(TITLES[0])
+    page, sizes = visit.page, [point["bytes"] for point in points]
+    page.get_by_label("Another size", exact=True).select_option(index=len(sizes) - 1)
+    left = ranked(url, sizes[0], TITLES[:1], tmp_path)
+    right = ranked(url, sizes[-1], TITLES[:1], tmp_path)
+
+    def side(name):
+        return page.locator(f"#{name}-list .title").all_inner_texts()
+
+    visit.until(lambda: side("right") == right)
+    assert side("left") == left
+    both = set(left) & set(right)
+    assert visit.text("#compared") == f"{len(both)} of 12 titles are in both lists."
+    marks = page.locator("#right-list .mark").all_inner_texts()
+    assert [mark == "new" for mark in marks] == [title not in both for title in right]
+    gone = page.locator("#left-list .mark").all_inner_texts()
+    assert [mark == "only here" for mark in gone] == [title not in both for title in left]
+    assert visit.held == sizes[4]  # the size in use stays
+    page.get_by_label("One size", exact=True).select_option(index=len(sizes) - 1)
+    visit.until(lambda: visit.text("#compared") == "Both sizes give the same list.")
+
+
+class Slow(http.server.SimpleHTTPRequestHandler):
+    """A static host without ranges that sends a stream bit by bit."""
+
+    def copyfile(self, source, outputfile):
+        while part := source.read(12_000):
+            outputfile.write(part)
+            if self.path.endswith(".elastic"):
+                time.sleep(0.08)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def static(tmp_path):
+    """Serves a folder as the simplest of hosts; gives its URL."""
+    servers = []
+
+    def begin(folder):
+        handler = functools.partial(Slow, directory=folder)
+        servers.append(http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}"
+
+    yield begin
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_while_a_stream_arrives_from_a_static_host_the_list_gets_better(
+    browser, books, static, points, tmp_path
+):
+    site = tmp_path / "site"
+    publish(books, site, page=page_files.published())
+    url = static(site)
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(url)
+    size, seen = points[4]["bytes"], {}
+    while page.get_attribute("#device", "data-bytes") is None:
+        words = re.match(r"([\d.]+) KB of .* are here", page.inner_text("#download"))
+        listed = page.locator("#listed .title").all_inner_texts()
+        if words and listed:
+            seen[float(words[1])] = listed
+            value, most = (page.get_attribute("#progress", name) for name in ("value", "max"))
+            assert int(most) == size
+            assert int(value) <= size
+    assert len(seen) > 3
+    assert min(seen) * 1000 < size / 3
+    assert len({tuple(listed) for listed in seen.values()}) > 2
+    expected = ranked(url, size, [], tmp_path, listing="models.json")
+    assert page.locator("#listed .title").all_inner_texts() == expected
+    context.close()
+
+
+def test_a_published_folder_in_a_folder_works_without_a_network(browser, books, static, tmp_path):
+    publish(books, tmp_path / "shop" / "rec", page=page_files.published())
+    url = static(tmp_path / "shop") + "/rec"
+    visit = Visit(browser, url + "/")
+    visit.like(TITLES[0])
+    listed = visit.listed
+    visit.context.set_offline(True)
+    visit.page.reload()
+    visit.ready()
+    assert (visit.liked, visit.listed) == ([TITLES[0]], listed)
+    visit.close(offline=True)
+
+
+def test_it_works_without_a_network_after_the_first_visit(browser, url, points, tmp_path):
     visit = Visit(browser, url)
-    visit.like("1984")
-    visit.move("Home", "ArrowRight")
+    visit.like(TITLES[0])
     listed, held = visit.listed, visit.held
     visit.context.set_offline(True)
     visit.page.reload()
     visit.ready()
-    assert (visit.liked, visit.listed, visit.held) == (["1984"], listed, held)
-    visit.like("animal farm")
-    assert visit.listed == ranked(url, held, ["1984", "Animal Farm"], tmp_path)
-    visit.page.get_by_role("slider").press("Home")
+    assert (visit.liked, visit.listed, visit.held) == ([TITLES[0]], listed, held)
+    visit.like(TITLES[1])
+    assert visit.listed == ranked(url, held, TITLES[:2], tmp_path)
+    visit.move("Home")
+    assert visit.held == points[0]["bytes"]
+    visit.page.get_by_role("slider").press("End")
     visit.until(lambda: "could not be had" in visit.text("#download"))
-    assert visit.held == held
-    visit.picture("offline")
+    assert "the server cannot be reached" in visit.text("#download")
+    assert visit.held == points[0]["bytes"]
     visit.close(offline=True)
+
+
+def test_a_second_visit_fetches_nothing_of_the_stream(browser, url):
+    visit = Visit(browser, url)
+    visit.requests.clear()
+    visit.page.reload()
+    visit.ready()
+    assert visit.asked() == []
+    assert "nothing had to be downloaded" in visit.text("#download")
+    visit.close()
+
+
+def replace(books):
+    """Put another version in the place of a model, as a deployment does."""
+    servable(books.with_name(".next"), seed=8)
+    books.rename(books.with_name(".old"))
+    books.with_name(".next").rename(books)
+
+
+def test_a_new_version_is_fetched_anew_and_withdrawn_items_are_not_listed(browser, tmp_path):
+    books = tmp_path / "books"
+    servable(books)
+    with Server(books, "--poll", "0.05", log=tmp_path / "log") as server:
+        visit = Visit(browser, server.url)
+        first = visit.listed[0]
+        model = json.loads(fetched(server.url + "/models/books"))
+        number = int(first.split()[1])
+        (books / "withdrawn.list").write_bytes(WithdrawnList(model["model_id"], [number]).pack())
+        visit.until(lambda: b"withdrawn" in fetched(server.url + "/models/books"))
+        visit.asked()
+        visit.page.reload()
+        visit.ready()
+        assert first not in visit.listed
+        assert visit.asked() == []
+        replace(books)
+        visit.until(lambda: model["model_id"].encode() not in fetched(server.url + "/models"))
+        visit.page.reload()
+        visit.ready()
+        assert [found.partition("-")[0] for found in visit.asked()] == ["bytes=0"]
+        assert visit.listed == ranked(server.url, visit.held, [], tmp_path)
+        visit.close()
+
+
+def test_a_model_that_is_replaced_while_the_page_is_open(browser, tmp_path):
+    books = tmp_path / "books"
+    servable(books)
+    with Server(books, "--poll", "0.05", log=tmp_path / "log") as server:
+        visit = Visit(browser, server.url)
+        old = fetched(server.url + "/models")
+        replace(books)
+        visit.until(lambda: fetched(server.url + "/models") != old)
+        visit.page.get_by_role("slider").press("End")
+        visit.until(lambda: "load this page again" in visit.text("#download"))
+        visit.close()
 
 
 def test_everything_can_be_done_by_keyboard(visit):
@@ -129,8 +290,8 @@ def test_everything_can_be_done_by_keyboard(visit):
     assert visit.text("#room") != room
     visit.until(lambda: visit.held != before)  # a new list between two keys would be another test
     page.keyboard.press("Tab")
-    page.keyboard.type("harry potter and the")
-    box = page.get_by_role("combobox")
+    page.keyboard.type("book 7")
+    box = page.get_by_role("combobox", name="Search titles")
     assert box.get_attribute("aria-expanded") == "true"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -162,23 +323,19 @@ def test_everything_can_be_done_by_keyboard(visit):
 
 def test_screen_readers_hear_names_values_and_changes(visit):
     page = visit.page
-    slider = page.get_by_role("slider", name="Room on the device")
+    slider = page.get_by_role("slider", name="Size on the device")
     assert re.fullmatch(
-        r"[\d.]+ [KM]B, estimated recall@50 0\.\d+, [\d.]+ % of the largest",
+        r"[\d.]+ [KM]B, measured recall@50 0\.\d+, [\d.]+ % of the best",
         slider.get_attribute("aria-valuetext"),
     )
     assert page.get_by_role("combobox", name="Search titles, and choose what you like").is_enabled()
     assert page.get_by_role("list", name="Recommended").is_visible()
-    assert page.get_by_role("img", name="Estimated quality of every size").is_visible()
+    assert page.get_by_role("img", name="Measured quality of every size").is_visible()
+    assert page.get_by_role("progressbar", name="Download").is_visible()
     assert page.get_by_role("heading", level=1).count() == 1
-    regions = ("How much room is there?", "On this device", "What the file keeps")
+    regions = ("How much room is there?", "On this device", "Two sizes side by side")
     assert all(page.get_by_role("region", name=name).first.is_visible() for name in regions)
-    table = page.get_by_role(
-        "table", name="Bit planes that each group of items keeps of each block"
-    )
-    assert table.get_by_role("rowheader").count() == 20
-    assert table.get_by_role("columnheader").count() == 1 + 16 + 1 + 1
-    visit.like("1984")
+    visit.like(TITLES[0])
     heard = page.get_by_role("status").all_inner_texts()
     assert any("for 1 title you like" in text for text in heard)
     nameless = "[...document.querySelectorAll('button, input, select, a')].filter((each) =>"
@@ -191,8 +348,8 @@ def test_screen_readers_hear_names_values_and_changes(visit):
 def test_it_fits_and_can_be_read(browser, url, scheme, width):
     size = {"width": width, "height": 740}
     visit = Visit(browser, url, viewport=size, color_scheme=scheme, has_touch=width < 500)
-    for text in BOOKS:
-        visit.like(text)
+    for title in TITLES:
+        visit.like(title)
     assert visit.page.evaluate("document.documentElement.scrollWidth") == width
     contrasts = visit.page.evaluate(CONTRASTS)
     assert len(contrasts) > 40
@@ -234,20 +391,20 @@ CONTRASTS = """
 """The contrast of every text against what lies behind it, as WCAG computes it."""
 
 
-def test_over_plain_http_it_ranks_though_it_can_neither_hash_nor_keep(browser, url, tmp_path):
-    plain = url.replace("127.0.0.1", "plain.test")
-    visit = Visit(browser, plain)
+def test_over_plain_http_it_ranks_though_it_cannot_keep(browser, url, points, tmp_path):
+    visit = Visit(browser, url.replace("127.0.0.1", "plain.test"))
     assert not visit.page.evaluate("isSecureContext")
-    visit.like("1984")
-    assert visit.listed == ranked(url, visit.held, ["1984"], tmp_path)
-    visit.move("Home", "ArrowRight")
-    assert visit.page.get_attribute("#device", "data-how") == "file"
+    visit.like(TITLES[0])
+    assert visit.listed == ranked(url, visit.held, TITLES[:1], tmp_path)
+    visit.asked()
+    visit.move("End")
+    assert visit.asked() == [f"bytes={points[4]['bytes']}-{points[-1]['bytes'] - 1}"]
     assert "plain http" in visit.text("#place")
     visit.close()
 
 
 def test_another_model_can_be_chosen(browser, made_models, tmp_path):
-    with Server(made_models, tmp_path / "shelf", tmp_path / "log") as server:
+    with Server(made_models, log=tmp_path / "log") as server:
         visit = Visit(browser, server.url)
         assert not visit.page.get_by_text("goodbooks-10k").is_visible()
         before = visit.held
@@ -257,3 +414,36 @@ def test_another_model_can_be_chosen(browser, made_models, tmp_path):
         assert visit.liked == ["Book 7 – ein Buch"]
         assert len(visit.listed) == 12
         visit.close()
+
+
+def test_a_model_without_curve_and_titles_has_round_sizes(browser, tmp_path):
+    books = tmp_path / "books"
+    servable(books, titles=False)
+    description = json.loads((books / "model.json").read_text())
+    del description["parts"]["curve"]
+    (books / "model.json").write_text(json.dumps(description))
+    with Server(books, log=tmp_path / "log") as server:
+        visit = Visit(browser, server.url)
+        assert visit.text("#quality") == "not measured"
+        assert not visit.page.locator("#measured").is_visible()
+        assert not visit.page.locator("#enough").is_visible()
+        visit.like("no i25")
+        assert visit.liked == ["No. i25"]
+        visit.page.get_by_role("slider").press("Home")
+        visit.move("ArrowRight")
+        assert visit.text("#room") == "5 KB"
+        visit.close()
+
+
+def test_without_a_model_it_says_so(browser, tmp_path):
+    root = tmp_path / "books"
+    servable(root)
+    (root / "stream.elastic").write_bytes(b"")
+    server = Server(root, log=tmp_path / "log").start().wait("/healthz")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(server.url)
+    page.get_by_role("alert").wait_for()
+    assert "the server has no model yet" in page.get_by_role("alert").inner_text()
+    context.close()
+    server.kill()

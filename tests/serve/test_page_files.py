@@ -1,17 +1,14 @@
 """The page's files: what is served, how, and that nothing in them reaches elsewhere."""
 
-import asyncio
 import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
-import httpx
 import pytest
-from starlette.applications import Starlette
 
-from elasticrec.serve.page import FOLDER, MEDIA_TYPES, page_routes
+from elasticrec.serve.page import FOLDER, MEDIA_TYPES, published
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "device" / "js" / "elasticrec-device.js"
@@ -20,27 +17,16 @@ FILES = sorted(path.name for path in FOLDER.iterdir() if path.suffix in MEDIA_TY
 OWN = [name for name in FILES if name.endswith(".js") and name != RUNTIME.name]
 
 
-def ask(path, method="GET", **headers):
-    """What the routes of the page answer."""
-
-    async def asked():
-        transport = httpx.ASGITransport(Starlette(routes=page_routes()))
-        async with httpx.AsyncClient(transport=transport, base_url="http://made") as client:
-            named = {name.replace("_", "-"): value for name, value in headers.items()}
-            return await client.request(method, path, headers=named)
-
-    return asyncio.run(asked())
-
-
-def test_every_file_is_served_with_its_type_and_its_policy():
+def test_every_file_is_served_with_its_type_and_its_policy(client):
     assert len(FILES) > 10
     for name in FILES:
-        answer = ask("/" if name == "index.html" else f"/{name}")
+        answer = client.get("/" if name == "index.html" else f"/{name}")
         assert answer.status_code == 200
         assert answer.content == (FOLDER / name).read_bytes()
         assert answer.headers["content-type"] == MEDIA_TYPES[Path(name).suffix]
         assert answer.headers["cache-control"] == "no-cache"
         assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in answer.headers
         policy = dict(
             part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; ")
         )
@@ -49,19 +35,24 @@ def test_every_file_is_served_with_its_type_and_its_policy():
         assert policy["script-src"] == policy["connect-src"] == "'self'"
 
 
-def test_a_browser_that_has_a_file_gets_none():
-    first = ask("/page.js")
-    tag = first.headers["etag"]
-    again = ask("/page.js", if_none_match=f'"other", W/{tag}')
+def test_a_browser_that_has_a_file_gets_none(client):
+    tag = client.get("/page.js").headers["etag"]
+    again = client.get("/page.js", {"if-none-match": f'"other", W/{tag}'})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
-    assert ask("/page.js", if_none_match='"other"').status_code == 200
-    head = ask("/page.js", "HEAD")
-    assert (head.content, head.headers["content-length"]) == (b"", str(len(first.content)))
+    assert client.get("/page.js", {"if-none-match": '"other"'}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/__init__.py", "/index.html", "/..%2f..%2fapp.py", "/page.jsx"])
-def test_nothing_else_is_served(path):
-    assert ask(path).status_code == 404
+def test_nothing_else_is_served(client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_a_published_page_differs_in_where_its_list_is():
+    files = published()
+    assert files.keys() == set(FILES)
+    served = (FOLDER / "index.html").read_text()
+    assert files.pop("index.html").decode() == served.replace('"models"', '"models.json"', 1)
+    assert all(content == (FOLDER / name).read_bytes() for name, content in files.items())
 
 
 def test_the_runtime_is_the_one_that_ships_for_devices():
@@ -95,10 +86,10 @@ def test_nothing_comes_from_elsewhere_and_no_text_becomes_code():
     assert not re.search(r"<script(?! type=\"module\" src=)|<style|\son\w+=|\sstyle=", html)
 
 
-def test_only_the_service_module_asks_the_server():
+def test_only_the_documents_and_the_stream_are_asked_for():
     asking = [name for name in OWN if re.search(r"\bfetch\(|XMLHttp|sendBeacon|WebSocket",
                                                 (FOLDER / name).read_text())]  # fmt: skip
-    assert asking == ["service.js", "sw.js"]
+    assert asking == ["models.js", "sw.js"]  # and the runtime, for the stream
 
 
 def test_files_are_short():

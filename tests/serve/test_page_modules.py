@@ -45,26 +45,72 @@ def test_numbers_are_spelled_as_people_read_them(run):
     ]  # fmt: skip
 
 
-CURVE = "[[1e5, .1], [5e5, .2], [1e6, .3], [2e6, .25], [3e7, .4]].map(([budget_bytes, estimate]) =>"
-CURVE += " ({ budget_bytes, estimate, file_bytes: budget_bytes - 1 }))"
+def test_sizes_are_called_by_the_round_size_that_they_were_cut_for(run):
+    sizes = "[26476, 29114, 98186, 98, 997000, 1000000, 1706739, 4.9e6, 9.5e9].map(m.sizeText)"
+    expected = ["26.5 KB", "30 KB", "100 KB", "100 B", "1 MB", "1 MB", "1.71 MB", "5 MB", "10 GB"]
+    assert run("words.js", sizes) == expected
+
+
+def curve(*qualities, **more):
+    points = [{"bytes": 1000 * (n + 1), "r": quality} for n, quality in enumerate(qualities)]
+    return json.dumps({"metric": "r", "points": points, **more})
+
+
+def test_sizes_are_the_measured_ones(run):
+    model = "{ bytes: 2500, least_bytes: 700 }"
+    told = f"m.sizesOf({model}, {curve(0.1, 0.2, 0.3)})"
+    assert run("sizes.js", told) == [
+        {"bytes": 1000, "quality": 0.1}, {"bytes": 2000, "quality": 0.2},
+    ]  # fmt: skip
+
+
+def test_without_a_curve_they_are_round_and_nothing_is_said_of_their_quality(run):
+    told = "m.sizesOf({ bytes: 2500, least_bytes: 700 }, null)"
+    assert run("sizes.js", told) == [
+        {"bytes": size, "quality": None} for size in (700, 1000, 1500, 2000, 2500)
+    ]
+    assert run("sizes.js", f"m.enoughText({told})") == ""
 
 
 @pytest.mark.parametrize(
-    ("full_bytes", "expected"),
+    ("qualities", "expected"),
     [
-        (9e6, [[5e5, 5e5, 0.2], [1e6, 1e6, 0.3], [2e6, 1e6, 0.3]]),
-        (4e6, [[1e5, 1e5, 0.1], [5e5, 5e5, 0.2], [1e6, 1e6, 0.3], [2e6, 1e6, 0.3]]),
+        ([0.1, 0.2, 0.3], 2),
+        ([0.1, 0.2, 0.2009, 0.2005], 1),
+        ([0.1, 0.2, 0.2011, 0.2005], 2),
+        ([0.1, 0.2, 0.15, 0.19], 1),
+        ([0.1, 0.15, 0.1, 0.2], 3),
+        ([0.2], 0),
     ],
 )
-def test_sizes_are_within_limits_and_more_room_is_never_worse(run, full_bytes, expected):
-    told = f"m.sizesOf({{ full_bytes: {full_bytes} }}, {CURVE})"
-    told += ".map((point) => [point.budget_bytes, point.step_bytes, point.estimate])"
-    assert run("sizes.js", told) == expected
+def test_enough_is_where_no_larger_size_is_better_by_half_a_per_cent(run, qualities, expected):
+    points = f"m.sizesOf({{ bytes: 9e9 }}, {curve(*qualities)})"
+    assert run("sizes.js", f"m.enough({points})") == expected
+    text = run("sizes.js", f"m.enoughText({points})")
+    assert bool(text) == (expected < len(qualities) - 1)
+    assert run("sizes.js", f"m.startingSize({{ name: 'x' }}, {points})") == expected
 
 
-def test_it_starts_with_the_smallest_size_that_is_nearly_as_good_as_the_largest(run):
-    points = "[.5, .9, .96, .98, .99, 1].map((estimate) => ({ estimate, budget_bytes: 1 }))"
-    assert run("sizes.js", f"m.startingSize({{ name: 'books' }}, {points})") == 3
+def test_the_metric_is_explained_with_part_and_users(run):
+    about = {"metric": "recall@50", "part": "validation", "users": 5000, "measured": "before refit"}
+    assert run("words.js", f"m.metricText({json.dumps(about)})") == (
+        "recall@50 is the share of what people took next that is among the first 50 of their "
+        "lists, measured on 5,000 users of the validation part, before refit."
+    )
+    odd = {"metric": "odd@5", "part": "test", "users": 1}
+    told = run("words.js", f"m.metricText({json.dumps(odd)})")
+    assert told == "odd@5, measured on 1 user of the test part."
+
+
+def test_two_lists_are_compared(run):
+    later = run("compare.js", "m.compared([4, 1, 5, 3], [1, 2, 3, 4], true)")
+    assert [(row["number"], row["mark"], row["words"]) for row in later] == [
+        (4, "up", "▲ 3"), (1, "down", "▼ 1"), (5, "new", "new"), (3, "down", "▼ 1"),
+    ]  # fmt: skip
+    earlier = run("compare.js", "m.compared([1, 2, 3, 4], [4, 1, 5, 3], false)")
+    assert [row["mark"] for row in earlier] == ["", "gone", "", ""]
+    assert run("compare.js", "m.comparedText([1, 2], [2, 3])") == "1 of 2 titles are in both lists."
+    assert run("compare.js", "m.comparedText([], [])") == "Both sizes give the same list."
 
 
 TITLES = ["Émile", "The Book Thief", "Book of Dust", "E-book, the", "三体", None, "Rebooked"]
@@ -96,9 +142,6 @@ def test_titles_give_ids_and_back(run):
     assert run("titles.js", asked) == ["No. 9", "7", 1, -1]
 
 
-def test_a_composition_is_told_in_a_sentence(run):
-    kept = {"group_sizes": [100, 300], "depths": [[8, 4], [0, 0]], "neighbours": [4, 0]}
-    assert run("composition.js", f"m.compositionWords({json.dumps(kept)})") == (
-        "400 items in 2 groups, one row each. A number has 8 bits; this file keeps 1.5 of them, "
-        "and 1.0 neighbours per item, on average. 300 items are left out."
-    )
+def test_a_model_without_a_catalogue_has_numbers(run):
+    asked = "((t) => [t.title(1), t.id(0), t.number('2'), t.number('3')])(m.readTitles(null, 3))"
+    assert run("titles.js", asked) == ["No. 1", "0", 2, -1]

@@ -33,7 +33,8 @@ from elasticrec.stream.publish import WITHDRAWN, models_document
 
 log = logging.getLogger(__name__)
 
-A_MINUTE = "public, max-age=60"
+CACHED = "public, max-age=0, s-maxage=60, must-revalidate, no-transform"
+"""Shared caches keep an answer for a minute; clients ask whether the model was replaced."""
 JSON, BINARY = "application/json", "application/octet-stream"
 STREAM = "application/vnd.elasticrec.stream"
 VECTOR = "application/vnd.elasticrec.vector"
@@ -126,13 +127,13 @@ async def list_models(request: Request) -> Response:
     """All models that are served."""
     served = _models(request).served
     content = models_document([_facts(served[name], "models/") for name in sorted(served)])
-    return Response(content, headers={"cache-control": A_MINUTE}, media_type=JSON)
+    return Response(content, headers={"cache-control": CACHED}, media_type=JSON)
 
 
 async def model_facts(request: Request) -> Response:
     """The facts of one model."""
     content = json.dumps(_facts(_model(request)), indent=1) + "\n"
-    return Response(content, headers={"cache-control": A_MINUTE}, media_type=JSON)
+    return Response(content, headers={"cache-control": CACHED}, media_type=JSON)
 
 
 def _facts(served: Served, folder: str = "") -> dict[str, Any]:
@@ -170,7 +171,7 @@ def _budget(text: str) -> int:
 
 def _headers(media_type: str) -> dict[str, str]:
     """Headers of a file that may change with the next version of its model."""
-    return {"content-type": media_type, "cache-control": f"{A_MINUTE}, no-transform"}
+    return {"content-type": media_type, "cache-control": CACHED}
 
 
 async def beside(request: Request) -> Response:

@@ -1,6 +1,6 @@
-// The two lists: what the person likes, and what is recommended.
+// The lists: what the person likes, what is recommended, and two sizes side by side.
 
-/** @typedef {{number: number, why: number}} Listed an item, and the liked one behind it, or -1 */
+/** @typedef {{number: number, why?: number | null}} Listed an item, and the liked one behind it */
 /** @typedef {(number: number) => string} Name */
 
 /** @param {string} label @param {string} text @param {() => void} act */
@@ -60,10 +60,20 @@ export function showListed(list, items, name, like, before, otherwise) {
     entry.dataset.number = `${number}`;
     entry.classList.toggle('new', before.size > 0 && !before.has(number));
     words.append(span('title', title));
-    if (why >= 0) words.append(span('why', `because of ${name(why)}`));
+    if (why != null) words.append(span('why', `because of ${name(why)}`));
     const heart = button(`Like ${title}`, '♥', () => like(number));
     heart.className = 'like';
     entry.append(words, heart);
     return entry;
   }), otherwise);
+}
+
+/** Show one of two lists. @param {HTMLElement} list @param {import('./compare.js').Row[]} rows
+ * @param {Name} name */
+export function showCompared(list, rows, name) {
+  list.replaceChildren(...rows.map(({ number, mark, words }) => {
+    const entry = document.createElement('li');
+    entry.append(span('title', name(number)), span(`mark ${mark}`, words));
+    return entry;
+  }));
 }

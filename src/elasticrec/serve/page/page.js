@@ -1,26 +1,29 @@
-// The page: a size is chosen, its bundle comes, and all that follows happens in this browser.
+// The page: a size is chosen, its bytes come, and all that follows happens in this browser.
 
 import { Combobox } from './combobox.js';
-import { compositionWords, drawComposition } from './composition.js';
 import { Curve } from './curve.js';
-import { Device } from './device.js';
+import { Holding } from './holding.js';
 import { Likes } from './likes.js';
 import { showLikes, showListed } from './lists.js';
-import { Service } from './service.js';
-import { rememberSize, sizesOf, startingSize } from './sizes.js';
-import { Titles } from './titles.js';
+import { forgetOthers, readFile, readModels } from './models.js';
+import { enough, enoughText, levelsOf, rememberSize, sizesOf, startingSize } from './sizes.js';
+import { readTitles } from './titles.js';
 import { Traffic } from './traffic.js';
-import { bytesText, countText, metricWords, millisecondsText, percentText } from './words.js';
+import { Two } from './two.js';
+import {
+  bytesText, countText, metricText, millisecondsText, percentText, sizeText,
+} from './words.js';
 
-/** @typedef {import('./service.js').Model} Model */
+/** @typedef {import('./elasticrec-device.js').Stream} Stream */
+/** @typedef {import('./models.js').Model} Model */
+/** @typedef {import('./sizes.js').MeasuredCurve} MeasuredCurve */
 /** @typedef {import('./sizes.js').Point} Point */
-/** @typedef {import('./device.js').Move} Move */
 
-const LISTED = 12, FOUND = 8, PAUSE_MS = 250;
+const LISTED = 12, FOUND = 8, PAUSE_MS = 200;
 const SAFE = 'Once loaded, this page works without a network.';
 const UNKEPT = 'This browser does not keep pages, so this one needs the network to open.';
-const UNSAFE = 'Over plain http a browser can neither check hashes nor keep files: sizes are '
-  + 'downloaded whole, and the page needs the network. On https and localhost all of it works.';
+const UNSAFE = 'Over plain http a browser keeps no files, so the page needs the network each time. '
+  + 'On https and localhost it works without one.';
 
 /** @template {Element} T @param {string} id @returns {T} */
 const at = (id) => /** @type {any} */ (document.getElementById(id));
@@ -32,17 +35,18 @@ const search = /** @type {HTMLInputElement} */ (at('search'));
 const progress = /** @type {HTMLProgressElement} */ (at('progress'));
 
 const traffic = new Traffic(showTraffic);
-const service = new Service(() => traffic.expect());
-const device = new Device(service);
-const likes = new Likes(rank);
+const likes = new Likes(() => { rank(); two.show(); });
 const curve = new Curve(at('curve'), (index) => {
   slider.value = `${index}`;
   preview();
 });
+const two = new Two(at, (size) => traffic.during(/** @type {Holding} */ (holding).get(size)), list,
+  (number) => name(number));
 
-let model = /** @type {Model | undefined} */ (undefined);
 let points = /** @type {Point[]} */ ([]);
-let titles = /** @type {Titles | undefined} */ (undefined);
+let model = /** @type {Model | null} */ (null), holding = /** @type {Holding | null} */ (null);
+let stream = /** @type {Stream | null} */ (null);
+let titles = /** @type {import('./titles.js').Titles | null} */ (null);
 let listed = /** @type {Set<number>} */ (new Set());
 let waiting = 0, asked = new AbortController();
 
@@ -53,6 +57,13 @@ const name = (number) => titles?.title(number) ?? `${number}`;
 /** Liked items that this catalogue has. */
 const liked = () => likes.ids.map((id) => titles?.number(id) ?? -1).filter((number) => number >= 0);
 
+/** The list of a stream for what is liked now. @param {Stream} of */
+function list(of) {
+  const history = liked().map((number) => of.id(number)).filter((id) => id !== undefined);
+  const { items } = of.recommend({ history, k: LISTED, why: true });
+  return items.map(({ number, why }) => ({ number, why: why == null ? null : of.number(why) }));
+}
+
 /** Show what a size would give, at once, and get it once the slider rests. */
 function preview() {
   showPoint(chosen());
@@ -62,106 +73,79 @@ function preview() {
 }
 
 /** @param {Point} point */
-function showPoint(point) {
-  const share = percentText(point.estimate / points[points.length - 1].estimate);
-  say('room', bytesText(point.budget_bytes));
-  say('file-bytes', bytesText(point.file_bytes));
-  say('estimate', point.estimate.toFixed(3));
+function showPoint({ bytes, quality }) {
+  const best = Math.max(...points.map((point) => point.quality ?? 0));
+  const share = quality === null ? '–' : percentText(quality / best);
+  say('room', sizeText(bytes));
+  say('per-item', model ? (bytes / model.items).toPrecision(3) : '…');
+  say('quality', quality === null ? 'not measured' : quality.toFixed(3));
   say('share', share);
-  curve.mark(point);
-  slider.setAttribute('aria-valuetext', `${bytesText(point.budget_bytes)}, estimated `
-    + `${model?.metric} ${point.estimate.toFixed(3)}, ${share} of the largest`);
+  if (quality !== null) curve.mark({ bytes, quality });
+  const measured = quality === null ? '' : `, measured ${at('metric').textContent} `
+    + `${quality.toFixed(3)}, ${share} of the best`;
+  slider.setAttribute('aria-valuetext', sizeText(bytes) + measured);
 }
 
-/** Get the bundle of a size, and rank with it. @param {Point} point */
+/** Get the bytes of a size, and rank with them. @param {Point} point */
 async function get(point) {
   asked.abort();
   asked = new AbortController();
-  const { signal } = asked, served = /** @type {Model} */ (model);
-  const watch = { signal, progress: showProgress };
+  const { signal } = asked, from = /** @type {Holding} */ (holding), had = from.bytes;
+  const arrived = (/** @type {Stream} */ part, /** @type {number} */ bytes) => {
+    if (!signal.aborted) showPart(part, bytes, point);
+  };
   try {
-    say('download', `Getting ${bytesText(point.budget_bytes)} …`);
-    if (points.some((each) => !each.searched)) await redraw(served);
-    const about = await service.bundle(served, point.step_bytes, watch);
+    if (had < point.bytes) {
+      say('download', `Downloading ${bytesText(point.bytes - had)} …`);
+    }
+    const got = await traffic.during(from.get(point.bytes, { signal, arrived }));
     if (signal.aborted) return;
-    drawComposition(at('composition'), about.composition);
-    say('composition-words', compositionWords(about.composition));
-    showPoint({ ...point, file_bytes: about.file_bytes, estimate: about.estimate });
-    const isNew = about.catalogue.sha256 !== device.about?.catalogue.sha256;
-    const catalogue = isNew ? await service.catalogue(about.catalogue) : undefined;
-    const move = await device.moveTo(about, watch);
-    if (catalogue) await readTitles(catalogue);
-    rememberSize(served, point);
-    showMove(move);
+    stream = got.stream;
+    rememberSize(/** @type {Model} */ (model), point);
+    showHeld(got.fetched, point);
     rank();
   } catch (error) {
     if (!signal.aborted) showFailure(error, point);
-  } finally {
-    if (!signal.aborted) {
-      progress.hidden = true;
-      traffic.settle();
-    }
   }
 }
 
-/** Draw the curve again: searches have been to more of its points. @param {Model} served */
-async function redraw(served) {
-  const step = chosen().budget_bytes;
-  points = sizesOf(served, await service.curve(served));
-  slider.max = `${points.length - 1}`;
-  slider.value = `${Math.max(points.findIndex((point) => point.budget_bytes === step), 0)}`;
-  curve.draw(points);
-  curve.mark(chosen());
+/** Rank with the part that has arrived.
+ * @param {Stream} part @param {number} bytes @param {Point} point */
+function showPart(part, bytes, point) {
+  stream = part;
+  [progress.max, progress.value] = [point.bytes, bytes];
+  say('download', `${bytesText(bytes)} of ${bytesText(point.bytes)} are here; the list below uses `
+    + 'them.');
+  rank();
 }
 
-/** @param {ArrayBuffer} catalogue of the bundle that is held */
-async function readTitles(catalogue) {
-  titles = undefined; // those of another model would name other items
-  titles = new Titles(await device.catalogue(catalogue));
-  listed = new Set();
-  search.disabled = false;
-}
-
-/** @param {number} done @param {number} all */
-function showProgress(done, all) {
-  [progress.hidden, progress.max, progress.value] = [done >= all, all, done];
-}
-
-/** Say what a size has cost. @param {Move} move */
-function showMove({ how, bytes }) {
-  const whole = bytesText(device.about?.file_bytes ?? 0);
-  const words = {
-    held: `Ready: ${whole} are in use.`,
-    kept: `Ready: ${whole} were on this device already.`,
-    patch: `Ready: ${bytesText(bytes)} were downloaded to turn the file into one of ${whole}.`,
-    file: `Ready: the file of ${whole} was downloaded.`,
-  };
-  say('download', words[how]);
-  say('downloaded', bytesText(bytes));
-  say('memory', bytesText(device.memoryBytes));
-  Object.assign(/** @type {HTMLElement} */ (at('device')).dataset, {
-    how, bytes, fileBytes: device.about?.file_bytes, sha256: device.about?.sha256,
-  });
+/** Say what a size has cost. @param {number} fetched bytes @param {Point} point */
+function showHeld(fetched, { bytes }) {
+  [progress.max, progress.value] = [bytes, bytes];
+  const whole = bytesText(bytes), part = bytesText(fetched);
+  say('download', fetched === 0 ? `${whole} are in use; nothing had to be downloaded.`
+    : fetched < bytes ? `${whole} are in use; the missing ${part} were downloaded.`
+      : `${whole} were downloaded, and are in use.`);
+  say('downloaded', part);
+  Object.assign(/** @type {HTMLElement} */ (at('device')).dataset, { bytes, fetched });
 }
 
 /** @param {unknown} error @param {Point} point */
 function showFailure(error, point) {
   const reason = error instanceof Error ? error.message : `${error}`;
-  const still = device.about ? ` Still ranking with ${bytesText(device.about.file_bytes)}.` : '';
-  say('download', `${bytesText(point.budget_bytes)} could not be had: ${reason}.${still}`);
+  const still = stream ? ` Still ranking with ${bytesText(stream.info().bytes)}.` : '';
+  say('download', `${sizeText(point.bytes)} could not be had: ${reason}.${still}`);
 }
 
 function showTraffic() {
-  if (!model) return;
   say('requests', Number.isFinite(traffic.since) ? `${traffic.since}` : '–');
-  say('traffic', `${countText(traffic.total, 'request')} in all, for the page, its sizes and `
-    + 'titles. Liking and ranking need none.');
 }
 
 /** Rank for what is liked now, and show it. */
 function rank() {
-  if (!device.bundle || !titles) return;
-  const numbers = liked(), { items, ms } = device.recommend(numbers, LISTED);
+  if (!stream || !titles) return;
+  const start = performance.now(), items = list(stream), ms = performance.now() - start;
+  const numbers = liked();
   showLikes(at('likes'), numbers, name, unlike, search);
   showListed(at('listed'), items, name, like, listed, search);
   listed = new Set(items.map(({ number }) => number));
@@ -185,19 +169,39 @@ function unlike(number) {
 
 /** Show another model. @param {Model} next */
 async function show(next) {
-  model = next;
-  points = sizesOf(next, await service.curve(next));
+  asked.abort();
+  [model, stream, titles, listed] = [next, null, null, new Set()];
+  const [measured, catalogue, withdrawn] = await traffic.during(Promise.all(
+    [next.files.curve, next.files.catalogue, next.files.withdrawn].map(readFile)));
+  titles = readTitles(catalogue, next.items);
+  holding = new Holding(next, withdrawn);
+  await holding.remember();
+  showSizes(next, measured && JSON.parse(new TextDecoder().decode(measured)));
+  search.disabled = false;
+  at('credit').toggleAttribute('hidden', !next.name.startsWith('goodbooks'));
+  await get(chosen());
+  two.offer(points, Number(slider.value));
+}
+
+/** Put the sizes on the slider and the curve.
+ * @param {Model} next @param {MeasuredCurve | null} measured */
+function showSizes(next, measured) {
+  points = sizesOf(next, measured);
   slider.max = `${points.length - 1}`;
   slider.value = `${startingSize(next, points)}`;
   slider.disabled = false;
-  say('metric', `estimated ${next.metric}`);
-  say('meaning', metricWords(next.metric, next.person));
-  say('least', bytesText(points[0].budget_bytes));
-  say('most', bytesText(points[points.length - 1].budget_bytes));
-  at('credit').toggleAttribute('hidden', !next.name.startsWith('goodbooks'));
-  curve.draw(points);
+  at('measured').toggleAttribute('hidden', !measured);
+  if (measured) {
+    curve.draw(/** @type {any} */ (points), levelsOf(measured), enough(points));
+    say('metric', measured.metric);
+    say('meaning', metricText(measured));
+  }
+  const text = enoughText(points);
+  say('enough', text);
+  at('enough').toggleAttribute('hidden', !text);
+  say('least', sizeText(points[0].bytes));
+  say('most', sizeText(points[points.length - 1].bytes));
   showPoint(chosen());
-  await get(chosen());
 }
 
 /** @param {Model[]} models */
@@ -222,8 +226,9 @@ async function start() {
   new Combobox(search, at('found'), find, name, like);
   say('place', isSecureContext ? SAFE : UNSAFE);
   navigator.serviceWorker?.register('sw.js').catch(() => say('place', UNKEPT));
-  const models = await service.models();
+  const models = await traffic.during(readModels());
   if (!models.length) throw new Error('the server has no model yet');
+  forgetOthers(models).catch(() => {});
   offer(models);
   await show(models[0]);
 }

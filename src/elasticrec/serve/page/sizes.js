@@ -1,44 +1,64 @@
-// Which sizes the slider offers, and where it starts.
+// Which sizes the slider offers, where it starts, and where more bytes stop helping.
 
-/** @typedef {import('./service.js').Model} Model */
-/** @typedef {import('./service.js').Point & {step_bytes: number}} Point and the size to ask for */
+import { sizeText } from './words.js';
 
-const LEAST = 0.5e6, MOST = 25e6;
-const SMALL = 5e6; // models below it are offered from their smallest size on
-const GOOD = 0.97; // of the quality of the largest size
+/** @typedef {import('./models.js').Model} Model */
+/** @typedef {Record<string, number> & {bytes: number}} CurvePoint metrics by name */
+/** @typedef {{part: string, users: number, metric: string, measured?: string, person?: string,
+ * points: CurvePoint[], full?: Record<string, number>, popularity?: Record<string, number>
+ * }} MeasuredCurve */
+/** @typedef {{bytes: number, quality: number | null}} Point null where nothing was measured */
+
+const HELPS = 1.005; // less than half a per cent is within the noise of a few thousand users
+const ROUND = [1, 1.5, 2, 3, 5, 7];
 
 /**
- * The points between 0.5 and 25 MB; smaller ones too, where the model is small. All if none is.
- * Each is the best of what fits: a file that was made for less room may be better.
- * @param {Model} model @param {import('./service.js').Point[]} curve by rising size
- * @returns {Point[]}
+ * The measured sizes, rising; round ones where there is no curve.
+ * @param {Model} model @param {MeasuredCurve | null} curve @returns {Point[]}
  */
 export function sizesOf(model, curve) {
-  const least = model.full_bytes < SMALL ? 0 : LEAST;
-  const within = curve.filter(({ budget_bytes: size }) => size >= least && size <= MOST);
-  const points = within.length ? within : curve;
-  let [best] = points;
-  return points.map((point) => {
-    if (point.estimate > best.estimate) best = point;
-    return { ...best, budget_bytes: point.budget_bytes, step_bytes: best.budget_bytes };
-  });
+  const measured = (curve?.points ?? []).filter(({ bytes }) => bytes <= model.bytes)
+    .map((point) => ({ bytes: point.bytes, quality: point[curve?.metric ?? ''] ?? null }));
+  if (measured.length) return measured.sort((a, b) => a.bytes - b.bytes);
+  const round = Array.from({ length: 12 }, (_, n) => ROUND.map((each) => each * 10 ** n)).flat()
+    .filter((size) => size > model.least_bytes && size < model.bytes);
+  return [model.least_bytes, ...round, model.bytes].map((bytes) => ({ bytes, quality: null }));
 }
 
-/**
- * The number of the size that was last used here, else of the smallest that is nearly as good as
- * the largest.
- * @param {Model} model @param {Point[]} points
- */
+/** The number of the first size that no larger one beats clearly. @param {Point[]} points */
+export function enough(points) {
+  const best = points.map((_, n) => Math.max(0, ...points.slice(n + 1).map((p) => p.quality ?? 0)));
+  const found = points.findIndex(
+    ({ quality }, n) => quality !== null && best[n] <= quality * HELPS);
+  return found < 0 ? points.length - 1 : found;
+}
+
+/** @param {Point[]} points */
+export function enoughText(points) {
+  const number = enough(points), { bytes, quality } = points[number];
+  if (quality === null || number === points.length - 1) return '';
+  return `Bigger does not help beyond ${sizeText(bytes)}: no larger size measured better by half a `
+    + 'per cent.';
+}
+
+/** What the sizes may be compared with: name and quality. @param {MeasuredCurve} curve */
+export function levelsOf({ metric, full, popularity }) {
+  const [vectors, one] = [full?.[metric], popularity?.[metric]];
+  return Object.entries({ 'trained vectors alone': vectors, 'one list for all': one }).flatMap(
+    ([name, quality]) => (quality === undefined ? [] : [{ name, quality }]));
+}
+
+/** The number of the size that was last used here, else of the one that is enough.
+ * @param {Model} model @param {Point[]} points */
 export function startingSize(model, points) {
-  const last = points.findIndex(({ budget_bytes: size }) => `${size}` === stored(place(model)));
-  const enough = GOOD * points[points.length - 1].estimate;
-  return last >= 0 ? last : points.findIndex(({ estimate }) => estimate >= enough);
+  const last = points.findIndex(({ bytes }) => sizeText(bytes) === stored(place(model)));
+  return last >= 0 ? last : enough(points);
 }
 
-/** Start with this size next time, as it is here then. @param {Model} model @param {Point} point */
-export function rememberSize(model, { budget_bytes: size }) {
+/** Start with this size next time. @param {Model} model @param {Point} point */
+export function rememberSize(model, { bytes }) {
   try {
-    localStorage.setItem(place(model), `${size}`);
+    localStorage.setItem(place(model), sizeText(bytes));
   } catch { /* the page starts as if it were new */ }
 }
 

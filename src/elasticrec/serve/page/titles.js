@@ -6,6 +6,13 @@ const fold = (/** @type {string} */ text) => (
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase());
 const words = (/** @type {string} */ text) => fold(text).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
 
+/** The titles in a catalogue file; numbers where there is none.
+ * @param {ArrayBuffer | null} file @param {number} n items */
+export function readTitles(file, n) {
+  if (file) return new Titles(JSON.parse(new TextDecoder().decode(file)));
+  return new Titles({ ids: Array.from({ length: n }, (_, number) => `${number}`), titles: null });
+}
+
 /** The titles of a catalogue, ready to be searched. */
 export class Titles {
   #catalogue;
