@@ -11,6 +11,7 @@ import argparse
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -84,7 +85,7 @@ def main() -> None:
         print(f"write {whole.stat().st_size:,} bytes: {taken:.0f} ms, a copy {copied:.0f} ms")
         prefix = Path(folder) / "prefix.elastic"
         for size in SIZES:
-            cut = milliseconds(lambda size=size: copy_prefix(whole, size, out), args.rounds)
+            cut = milliseconds(partial(copy_prefix, whole, size, out), args.rounds)
             shutil.copyfile(out, prefix)
             rival = milliseconds(lambda: shutil.copyfile(prefix, out), args.rounds)
             metrics = comparison(cut, "ms", rival=rival)

@@ -31,7 +31,7 @@ class CompressionConfig:
     items_per_neighbour: int = 256
     """Lists hold one neighbour per so many items of the catalogue, but no fewer than 16."""
     min_support: int = 3
-    """Distinct persons that must have both an item and its neighbour: lists reveal nobody."""
+    """Distinct persons that must have both an item and its neighbour; fewer reveal more of each."""
     recencies: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
     """Candidates, beside 0, for how much less older items of a history weigh."""
     recency_persons: int = 5_000

@@ -62,8 +62,8 @@ class Neighbours:
     def load(cls, path: Path | str) -> Neighbours:
         """The lists that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
-            arrays = [stored[name] for name in ("numbers", "votes", "values")]
-            return cls(*arrays, min_support=int(stored["min_support"]))
+            numbers, votes, values = (stored[name] for name in ("numbers", "votes", "values"))
+            return cls(numbers, votes, values, int(stored["min_support"]))
 
 
 def make_neighbours(train: Pairs, config: CompressionConfig) -> Neighbours:

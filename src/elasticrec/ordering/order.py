@@ -40,7 +40,8 @@ class Order:
         """The order of steps (kind, which, first, count); empty ranges are left out."""
         kept = np.array([s for s in steps if s[3] > 0], dtype=np.int64).reshape(-1, 4)
         empty = sum(1 for s in steps[:least] if s[3] <= 0)
-        return cls(n_items, kept[:, 0].astype(np.uint8), *kept[:, 1:].T, least - empty)
+        kind, which, first, count = kept.T
+        return cls(n_items, kind.astype(np.uint8), which, first, count, least - empty)
 
     @classmethod
     def of_composition(cls, composition: Composition) -> Order:
@@ -86,4 +87,5 @@ class Order:
         """The order that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
             steps, (n_items, least) = stored["steps"], stored["shape"].tolist()
-        return cls(n_items, steps[:, 0].astype(np.uint8), *steps[:, 1:].T, least)
+        kind, which, first, count = steps.T
+        return cls(n_items, kind.astype(np.uint8), which, first, count, least)

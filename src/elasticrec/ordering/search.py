@@ -19,6 +19,7 @@ from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.measure import Person, measure
+from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.ordering.ladder import OrderConfig, make_order
 from elasticrec.ordering.order import Order
 from elasticrec.ordering.sizes import cut
@@ -52,6 +53,16 @@ class OrderSearchConfig:
     """The metric that counts."""
     seed: int = 0
     """Draws the persons."""
+
+    def __post_init__(self) -> None:
+        parse_metric(self.metric)
+        least = dict.fromkeys(("columns_per_slot", "vote_steps", "sizes", "vote_sizes"), 1e-9)
+        least |= {"n_persons": 1, "leads": 0, "vote_powers": 0, "vote_weight": 0, "seed": 0}
+        for name, low in least.items():
+            values = np.ravel(getattr(self, name))
+            if not len(values) or not values.min() >= low:
+                expected = "positive numbers" if low else "0 or more"
+                raise InputError(f"{name} is {getattr(self, name)}; expected {expected}")
 
 
 @dataclass(frozen=True, eq=False)
