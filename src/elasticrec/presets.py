@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from elasticrec.compression.config import CompressionConfig
@@ -51,9 +51,19 @@ class Preset:
     rule: RuleConfig = field(default_factory=RuleConfig)
     """`elasticrec rule`: the paper's search for one budget."""
 
+    def __post_init__(self) -> None:
+        if self.curve_persons < 1:
+            raise InputError(f"curve_persons is {self.curve_persons}, expected a positive number")
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for `model.json` and result lines."""
         return asdict(self)
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> Preset:
+        """The settings that `as_dict` gave."""
+        filled: Preset = _filled(cls(), plain)
+        return filled
 
 
 PRESETS = {
@@ -64,6 +74,19 @@ PRESETS = {
         train=replace(_PAPER, layers=2), rule=RuleConfig.printed(width=128, population=50)
     ),
 }
+
+
+def _filled(config: Any, plain: dict[str, Any]) -> Any:
+    """A config of plain values, nested as it is."""
+    known = {each.name: getattr(config, each.name) for each in fields(config)}
+    if set(plain) != set(known):
+        odd = ", ".join(sorted(set(plain) ^ set(known)))
+        raise InputError(f"settings of another version of elasticrec, which differ by {odd}")
+    values = {
+        name: _filled(before, plain[name]) if is_dataclass(before) else plain[name]
+        for name, before in known.items()
+    }
+    return type(config)(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
 
 
 def preset(name: str) -> Preset:

@@ -1,48 +1,49 @@
-import json
+"""`elasticrec curve`: what was measured, as a table, as JSON and as a picture."""
+
+import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from elasticrec.cli.main import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["curve", *map(str, arguments)])
+from tests.cli.running import refused, run, run_json
 
 
-def test_prints_and_draws_size_against_quality(coded_folder, tmp_path):
+def test_the_table_has_every_size_and_the_baselines(tiny_model):
+    curve, shown = tiny_model.curve, run("curve", tiny_model.root)
+    assert f"measured on {curve['users']} validation users" in shown
+    for point in curve["points"]:
+        assert f"{point['bytes']:,}" in shown
+        assert f"{point['recall@50']:.4f}" in shown
+    for name, label in (("full", "trained vectors"), ("popularity", "popularity")):
+        (line,) = [line for line in shown.splitlines() if label in line]
+        assert f"{curve[name]['recall@50']:.4f}" in line
+
+
+def test_json_is_the_curve(tiny_model):
+    assert run_json("curve", tiny_model.root) == tiny_model.curve
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml")])
+def test_a_picture_is_drawn(tiny_model, tmp_path, name, start):
     pytest.importorskip("matplotlib")
-    done = run(
-        coded_folder.root, "--budget", "9KB", "--budget", "4KB", "--metric", "recall@20",
-        "--metric", "ndcg@10", "--device", "cpu", "-o", tmp_path / "curve.png",
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    for word in ("measured on test", "4 KB", "9 KB", "vector+history", "ndcg@10", "coverage"):
-        assert word in done.output
-    assert (tmp_path / "curve.png").stat().st_size > 5_000
+    assert f"{name} written" in run("curve", tiny_model.root, "-o", tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(start)
 
 
-def test_by_default_it_reaches_from_small_to_full(coded_folder):
-    done = run(coded_folder.root, "--device", "cpu", "--json", "--part", "validation")
-    points = json.loads(done.stdout)["points"]
-    sizes = [point["budget_bytes"] for point in points]
-    assert sizes == sorted(sizes)
-    assert len(points) >= 3
-    assert all(point["file_bytes"] <= point["budget_bytes"] for point in points)
-    first, last = (point["measured"]["vector+history"] for point in (points[0], points[-1]))
-    assert first["recall@50"] < last["recall@50"]
-    assert 0 < last["coverage"] <= 1
+def test_another_kind_of_picture_is_refused(tiny_model, tmp_path):
+    pytest.importorskip("matplotlib")
+    line = refused("curve", tiny_model.root, "-o", tmp_path / "a.txt")
+    assert "expected a name in .png, .svg, .pdf" in line
 
 
-def test_bad_input_is_one_line(coded_folder, searchable, tmp_path):
-    for arguments, words in (
-        ((tmp_path,), "not a model folder"),
-        ((searchable.root,), "made for accounting paper, not file"),
-        ((coded_folder.root, "--metric", "auc"), "unknown metric 'auc'"),
-        ((coded_folder.root, "--budget", "1KB"), "the smallest possible"),
-        ((coded_folder.root, "-o", tmp_path / "no" / "curve.png"), "there is no folder"),
-    ):
-        done = run(*arguments)
-        assert done.exit_code == 2
-        assert words in done.stderr
-        assert done.stderr.count("\n") == 1
+def test_without_matplotlib_the_extra_is_named(tiny_model, tmp_path, monkeypatch):
+    for name in ("matplotlib", "matplotlib.figure", "matplotlib.ticker"):
+        monkeypatch.setitem(sys.modules, name, None)
+    line = refused("curve", tiny_model.root, "-o", tmp_path / "a.png")
+    assert line.endswith("this needs matplotlib; install it by: pip install 'elasticrec[plots]'")
+
+
+def test_an_unfinished_model_says_how_it_is_finished(tmp_path):
+    from elasticrec.model import Model
+
+    Model.create(tmp_path / "MODEL")
+    assert "has no curve yet" in refused("curve", tmp_path / "MODEL")

@@ -1,118 +1,89 @@
-"""`elasticrec evaluate` on a saved model: what it prints, writes, compares and refuses."""
-
-from __future__ import annotations
+"""`elasticrec evaluate`: the numbers of the library, beside baselines and another model."""
 
 import csv
-import json
+from statistics import mean
 
-import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from elasticrec.training.table import BlockTable
-from elasticrec.cli.main import app
-from elasticrec.data.split import Split
-from elasticrec.evaluation.ranking import evaluate
-from elasticrec.model import Model
+from elasticrec.evaluation.ranking import evaluate as evaluate_table
+from elasticrec.space.budget import Budget
+from elasticrec.stream.curve import evaluate_stream
+from tests.cli.running import refused, run, run_json
 
 pytest.importorskip("torch")
 
 
-@pytest.fixture(scope="module")
-def tables(planted: Split) -> list[BlockTable]:
-    rng = np.random.default_rng(0)
-    shapes = [(planted.n_users, 8), (planted.n_items, 2, 4)]
-    drawn = [[rng.standard_normal(shape, dtype=np.float32) for shape in shapes] for _ in range(2)]
-    return [BlockTable(blocks, users, base="mf") for users, blocks in drawn]
+def test_a_file_stands_beside_the_vectors_and_popularity(tiny_model):
+    asked = ("evaluate", tiny_model.root, "-b", "5KB", "--metric", "recall@7", "--metric", "hit@9")
+    metrics = ("recall@7", "hit@9")
+    stream = evaluate_stream(tiny_model, Budget(5_000), metrics=metrics)
+    vectors = evaluate_table(tiny_model.table, tiny_model.split, metrics=metrics)
+    found = run_json(*asked)
+    assert (found["part"], found["n_users"]) == ("test", stream.n_users)
+    assert found["stream"] == {**stream.metrics, "coverage": stream.coverage}
+    assert found["vectors"] == {**vectors.metrics, "coverage": vectors.coverage}
+    assert found["popularity"]["recall@7"] < found["stream"]["recall@7"]
+    lines = [line.split() for line in run(*asked).splitlines()]
+    assert lines[0] == ["Test,", str(stream.n_users), "users", "stream", "vectors", "popularity"]
+    values = [f"{found[name]['recall@7']:.4f}" for name in ("stream", "vectors", "popularity")]
+    assert lines[1] == ["recall@7", *values]
 
 
-@pytest.fixture(scope="module")
-def folders(planted: Split, tables, tmp_path_factory):
-    root = tmp_path_factory.mktemp("models")
-    for name, table in zip("ab", tables, strict=True):
-        Model(planted, table).save(root / name)
-    return root
+def test_the_whole_stream_is_as_good_as_its_curve_says(tiny_model):
+    found = run_json("evaluate", tiny_model.root, "--part", "validation", "--metric", "recall@50")
+    curve = tiny_model.curve
+    assert found["n_users"] == curve["users"]
+    assert found["stream"]["recall@50"] == pytest.approx(curve["points"][-1]["recall@50"], abs=1e-6)
+    assert found["popularity"]["recall@50"] == pytest.approx(
+        curve["popularity"]["recall@50"], abs=1e-6
+    )
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["evaluate", *map(str, arguments)])
-
-
-def test_prints_a_table(planted, tables, folders) -> None:
-    expected = evaluate(tables[0], planted, metrics=["recall@7", "ndcg@50"], device="cpu")
-    result = run(folders / "a", "--metric", "recall@7", "--metric", "ndcg@50")
-    assert result.exit_code == 0, result.output
-    lines = [line.split() for line in result.stdout.splitlines()]
-    assert lines[0][:3] == ["Test,", str(expected.n_users), "users"]
-    assert lines[1] == ["recall@7", f"{expected.metrics['recall@7']:.4f}"]
-    assert lines[2] == ["ndcg@50", f"{expected.metrics['ndcg@50']:.4f}"]
-    assert lines[3] == ["coverage", f"{expected.coverage:.4f}"]
-
-
-def test_prints_json_of_the_validation_part(planted, tables, folders) -> None:
-    expected = evaluate(tables[0], planted, part="validation", metrics=["hit@9"], device="cpu")
-    result = run(folders / "a", "--part", "validation", "--metric", "hit@9", "--json")
-    assert json.loads(result.stdout) == {
-        "part": "validation",
-        "metrics": expected.metrics,
-        "coverage": expected.coverage,
-        "n_users": expected.n_users,
-    }
-
-
-def test_ranks_from_histories(planted, tables, folders) -> None:
-    expected = evaluate(tables[0], planted, metrics=["hit@9"], histories=planted.train)
-    found = json.loads(run(folders / "a", "--history", "--metric", "hit@9", "--json").stdout)
-    assert found["metrics"] == expected.metrics
-
-
-def test_writes_every_users_values(planted, tables, folders, tmp_path) -> None:
+def test_every_users_values_go_to_a_csv(tiny_model, tmp_path):
     out = tmp_path / "values.csv"
-    result = run(folders / "a", "--metric", "recall@7", "--per-user", out)
-    assert result.exit_code == 0, result.output
-    expected = evaluate(tables[0], planted, metrics=["recall@7"], keep_per_user=True)
+    asked = ("evaluate", tiny_model.root, "--metric", "recall@7", "--per-user", out)
+    found = run_json(*asked)
     with out.open(newline="") as file:
         header, *rows = list(csv.reader(file))
     assert header == ["user", "recall@7"]
-    assert [int(row[0]) for row in rows] == planted.user_ids.take(expected.users).values.tolist()
-    assert [float(row[1]) for row in rows] == expected.per_user["recall@7"].tolist()
+    assert len(rows) == found["n_users"]
+    assert {int(row[0]) % 7 for row in rows} == {0}
+    assert mean(float(row[1]) for row in rows) == pytest.approx(found["stream"]["recall@7"])
 
 
-def test_compares_two_models(folders) -> None:
-    arguments = [folders / "a", "--compare", folders / "b", "--metric", "recall@7"]
-    found = json.loads(run(*arguments, "--json").stdout)
+def test_two_models_are_compared_user_by_user(tiny_model, tiny_vectors):
+    asked = ("evaluate", tiny_model.root, "--compare", tiny_vectors.root, "--metric", "recall@7")
+    found = run_json(*asked)
     test = found["t_tests"]["recall@7"]
-    difference = found["metrics"]["recall@7"] - found["other"]["metrics"]["recall@7"]
+    difference = found["stream"]["recall@7"] - found["other"]["recall@7"]
     assert test["difference"] == pytest.approx(difference)
-    assert 0 < test["p"] < 1
-    shown = run(*arguments)
-    heading, row = (line.split() for line in shown.stdout.splitlines()[:2])
-    assert heading[-5:] == ["model", "other", "difference", "t", "p"]
-    assert row[1:] == [
-        f"{found['metrics']['recall@7']:.4f}",
-        f"{found['other']['metrics']['recall@7']:.4f}",
-        f"{difference:+.4f}",
-        f"{test['t']:.2f}",
-        f"{test['p']:.2g}",
-    ]
+    assert 0 < test["p"] <= 1
+    heading, row = (line.split() for line in run(*asked).splitlines()[:2])
+    assert heading[-3:] == ["other", "difference", "p"]
+    assert row[-2:] == [f"{difference:+.4f}", f"{test['p']:.2g}"]
+
+
+def test_a_model_beside_itself_does_not_differ(tiny_model):
+    asked = ("evaluate", tiny_model.root, "--compare", tiny_model.root, "--metric", "recall@7")
+    assert run_json(*asked)["t_tests"]["recall@7"]["difference"] == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("words", "message"),
     [
         (["--metric", "precision@5"], "unknown metric 'precision@5'; expected recall, ndcg, hit"),
+        (["--metric", "recall@0"], "recall@0"),
         (["--per-user", "nowhere/values.csv"], "there is no folder nowhere"),
-        (["--compare", "nowhere"], "nowhere is not a model folder"),
+        (["--compare", "nowhere"], "nowhere: is no model"),
+        (["--budget", "9"], "smallest useful size of this stream is"),
+        (["--device", "tpu"], "tpu"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(folders, arguments, message) -> None:
-    result = run(folders / "a", *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert result.stdout == ""
+def test_bad_input_is_one_line(tiny_model, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused("evaluate", tiny_model.root, *words)
+    assert not list(tmp_path.iterdir())
 
 
-def test_help_shows_an_example() -> None:
-    shown = run("--help").stdout
-    assert "elasticrec evaluate MODEL --metric recall@50" in shown
+def test_a_stream_is_no_model(tiny_model):
+    assert "is no model, expected a folder" in refused("evaluate", tiny_model.stream_path)

@@ -1,59 +1,52 @@
+"""`elasticrec inspect`: the facts of a model and of a file."""
+
 import pytest
-from typer.testing import CliRunner
 
-from elasticrec.cli.main import app
-
-PNG = b"\x89PNG\r\n\x1a\n"
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, list(map(str, arguments)))
+from elasticrec.model import Model
+from elasticrec.stream.index import read_index
+from tests.cli.running import refused, run, run_json
 
 
-@pytest.fixture
-def composition(searchable, tmp_path):
-    path = tmp_path / "composition.json"
-    assert run("search", searchable.root, "--budget", "12KB", "-o", path).exit_code == 0
-    return path
+def test_a_model_shows_its_data_choices_and_quality(tiny_model):
+    shown = run("inspect", tiny_model.root)
+    assert "data: planted, 300 users, 200 items, 4," in shown
+    assert "trained: history, 4 blocks of 8, 4 epochs" in shown
+    assert "at least 2 persons behind each" in shown
+    assert f"model id: {tiny_model.id}" in shown
+    assert shown.count("choice: ") == len(tiny_model.about["choices"]) == 4
+    for point in tiny_model.curve["points"]:
+        assert f"{point['bytes']:,} bytes: {point['recall@50']:.4f}" in shown
+    assert run_json("inspect", tiny_model.root)["model id"] == tiny_model.id
 
 
-def test_a_models_groups_blocks_and_bytes(searchable, tmp_path):
-    done = run("inspect", searchable.root, "--scatter", tmp_path / "groups.png")
-    assert done.exit_code == 0, done.output
-    assert "200 items; mf, aligned score, 4 blocks of 8" in " ".join(done.output.split())
-    assert "blocks by energy: 0 " in done.output
-    assert "popularity groups" in done.output
-    assert "full: 25,728 bytes" in done.output
-    assert (tmp_path / "groups.png").read_bytes().startswith(PNG)
+def test_a_model_in_the_making_shows_what_there_is(tiny_split, tmp_path):
+    model = Model.create(tmp_path / "MODEL")
+    assert "data" not in run("inspect", tmp_path / "MODEL")
+    model.save_part("split", tiny_split)
+    assert "data: planted" in run("inspect", tmp_path / "MODEL")
 
 
-def test_a_composition_as_a_heat_map(searchable, composition, tmp_path):
-    done = run("inspect", composition, "--heat-map", tmp_path / "kept.png")
-    assert done.exit_code == 0, done.output
-    assert "11.648 KB of a budget of 12 KB" in done.output
-    assert "█" in done.output
-    assert (tmp_path / "kept.png").read_bytes().startswith(PNG)
-    with_model = run(
-        "inspect", composition, "--model", searchable.root, "--scatter", tmp_path / "items.png"
-    )
-    assert with_model.exit_code == 0, with_model.output
-    assert (tmp_path / "items.png").read_bytes().startswith(PNG)
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_a_file_shows_how_much_of_the_stream_it_is(tiny_model, tmp_path, share):
+    content = tiny_model.stream_path.read_bytes()
+    part = tmp_path / "part.elastic"
+    part.write_bytes(content[: int(share * len(content))])
+    facts, end = run_json("inspect", part), read_index(part).ends[-1]
+    assert facts["stream"].startswith(f"{end:,} of {len(content):,} bytes")
+    assert facts["model id"] == tiny_model.id
+    assert (facts["items"], facts["ids"], facts["signed"]) == ("200", "dense", "no")
+    assert facts["trained"] == tiny_model.about["trained"]
+    assert facts["have"][0].startswith("items 0 to")
+    assert facts["have"][-1].endswith("neighbours")
+    assert f"have: {facts['have'][0]}" in run("inspect", part)
 
 
-def test_what_cannot_be_drawn_is_refused(searchable, composition, tmp_path):
-    for arguments, message in (
-        ((searchable.root, "--heat-map", tmp_path / "x.png"), "--heat-map draws a composition"),
-        ((composition, "--scatter", tmp_path / "x.png"), "needs its --model"),
-        ((tmp_path / "nothing.json",), "nothing.json"),
-        ((composition, "--model", tmp_path), "is not a model folder"),
-    ):
-        done = run("inspect", *arguments)
-        assert done.exit_code == 2
-        assert message in done.output
-
-
-def test_a_composition_of_another_model_is_refused(searchable, composition):
-    searchable.record("groups", "0" * 64, ("split", "table"))
-    done = run("inspect", composition, "--model", searchable.root)
-    assert done.exit_code == 2
-    assert "made for model" in done.output
+def test_what_is_neither_is_refused(tiny_model, tmp_path):
+    assert "is no model" in refused("inspect", tmp_path)
+    assert "cannot be read" in refused("inspect", tmp_path / "nothing")
+    assert "expected the head of a stream" in refused("inspect", tiny_model.path("table"))
+    short = tmp_path / "short.elastic"
+    short.write_bytes(tiny_model.stream_path.read_bytes()[:1000])
+    assert "1000 bytes, the smallest useful prefix has" in refused("inspect", short)
+    short.write_bytes(b"")
+    assert "is empty, expected a stream" in refused("inspect", short)

@@ -61,6 +61,24 @@ def test_every_command_says_what_it_does_in_the_root_help():
         assert about in shown.stdout
 
 
+def leaves():
+    """The words and the function of every command, groups left out."""
+    for name in main.command_names():
+        command = main.load_command(name)
+        members = getattr(command, "commands", None)
+        yield from [((name, n), c) for n, c in members.items()] if members else [((name,), command)]
+
+
+def test_the_help_of_every_command_ends_in_an_example():
+    for words, command in leaves():
+        *_, last = command.help.strip().split("\n\n")
+        start, *examples = last.replace("\b\n", "").split("\n")
+        assert start == "Example:"
+        assert examples[0].startswith(" ".join(["  elasticrec", *words]))
+        shown = CliRunner().invoke(main.app, [*words, "--help"], terminal_width=100).stdout
+        assert all(example in shown for example in examples)
+
+
 SCRIPT = "from elasticrec.cli.main import run; run()"  # what the installed command does
 
 

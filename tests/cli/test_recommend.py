@@ -1,116 +1,97 @@
-"""`elasticrec recommend` on a saved model: lists with titles, CSV export, one-line errors."""
-
-from __future__ import annotations
+"""`elasticrec recommend`: lists as the ranker gives them, printed, as JSON and as a CSV."""
 
 import csv
-import json
-from dataclasses import asdict, replace
 
-import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from elasticrec.training.table import BlockTable
-from elasticrec.cli.main import app
-from elasticrec.data.ids import as_objects
-from elasticrec.data.split import Split
-from elasticrec.model import Model
+from elasticrec.recommending import Ranker
+from elasticrec.space.budget import Budget
+from tests.cli.running import refused, run, run_json
 
-
-@pytest.fixture(scope="module")
-def model(planted: Split) -> Model:
-    rng = np.random.default_rng(0)
-    users = rng.standard_normal((planted.n_users, 8), dtype=np.float32)
-    blocks = rng.standard_normal((planted.n_items, 2, 4), dtype=np.float32)
-    titles = as_objects([f"[Book] №{i}" for i in range(planted.n_items)])
-    return Model(replace(planted, titles=titles), BlockTable(blocks, users, base="mf"))
+pytest.importorskip("torch")
 
 
 @pytest.fixture(scope="module")
-def folder(model: Model, tmp_path_factory):
-    path = tmp_path_factory.mktemp("models") / "books"
-    model.save(path)
-    return path
+def ranker(tiny_model):
+    return Ranker(tiny_model)
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["recommend", *map(str, arguments)])
+def ids(listed):
+    return [found["id"] for found in listed]
 
 
-def test_lists_for_a_user_with_titles(model, folder) -> None:
-    result = run(folder, "--user", 42, "-k", 3)
-    assert result.exit_code == 0, result.output
-    heading, *rows = (line.split() for line in result.stdout.splitlines())
-    assert heading == ["item", "title", "score"]
-    assert rows == [
-        [str(place), str(found.id), *found.title.split(), f"{found.score:.4f}"]
-        for place, found in enumerate(model.recommend(42, k=3), start=1)
-    ]
+def test_a_user_gets_the_rankers_list(tiny_model, ranker):
+    found = run_json("recommend", tiny_model.root, "--user", 14, "-k", 7)
+    expected = ranker.recommend(14, k=7)
+    assert [(f["id"], f["title"]) for f in found] == [(e.id, e.title) for e in expected]
+    split, user = tiny_model.split, tiny_model.split.user_ids.numbers([14])[0]
+    for part in (split.train, split.validation, split.test):
+        assert not set(ids(found)) & set(split.item_ids.values[part.of(user)].tolist())
 
 
-def test_lists_for_items_as_json(model, folder) -> None:
-    result = run(folder, "--items", "3, 5,8", "--exclude", "9,10", "--json")
-    expected = model.recommend(items=[3, 5, 8], exclude=[9, 10])
-    assert json.loads(result.stdout) == [asdict(found) for found in expected]
-    assert len(expected) == 20
+def test_anyone_gets_a_list_for_some_items(tiny_model, ranker):
+    found = run_json("recommend", tiny_model.root, "--items", "1003, 1070,1003", "-k", 5)
+    assert ids(found) == [e.id for e in ranker.recommend(items=[1070, 1003], k=5)]
+    rest = run_json(
+        "recommend", tiny_model.root, "--items", "1003,1070", "-k", 5, "--exclude", ids(found)[0]
+    )
+    assert ids(rest)[:4] == ids(found)[1:]
 
 
-def test_without_titles_there_is_no_title_column(model, tmp_path) -> None:
-    Model(replace(model.split, titles=None), model.table).save(tmp_path / "plain")
-    result = run(tmp_path / "plain", "--user", 42, "-k", 1)
-    assert result.stdout.splitlines()[0].split() == ["item", "score"]
+def test_a_budget_ranks_with_the_file_of_that_size(tiny_model):
+    least = tiny_model.curve["points"][0]["bytes"]
+    found = run_json("recommend", tiny_model.root, "--items", 1003, "--budget", least, "-k", 30)
+    small = Ranker(tiny_model, Budget(least)).recommend(items=[1003], k=30)
+    assert ids(found) == [e.id for e in small]
+    assert ids(found) != ids(run_json("recommend", tiny_model.root, "--items", 1003, "-k", 30))
 
 
-def test_writes_lists_for_many_users(model, folder, tmp_path) -> None:
-    pytest.importorskip("torch")
-    users, out = tmp_path / "users.txt", tmp_path / "lists.csv"
-    users.write_text("7\n\n 3 \n")
-    result = run(folder, "--users-file", users, "-o", out, "-k", 2)
-    assert result.stdout == f"wrote 4 recommendations for 2 users to {out}\n"
-    with out.open(newline="", encoding="utf-8") as file:
+def test_the_table_has_places_ids_titles_and_scores(tiny_model, ranker):
+    lines = run("recommend", tiny_model.root, "--user", 14, "-k", 3).splitlines()
+    assert lines[0].split() == ["item", "title", "score"]
+    for place, (line, found) in enumerate(zip(lines[1:], ranker.recommend(14, k=3), strict=True)):
+        title = (found.title or "").split()
+        assert line.split() == [str(place + 1), str(found.id), *title, f"{found.score:.4f}"]
+
+
+def test_many_users_go_to_a_csv(tiny_model, ranker, tmp_path):
+    asked, out = tmp_path / "users.txt", tmp_path / "lists.csv"
+    asked.write_text("14\n\n 21 \n700\n")
+    said = run("recommend", tiny_model.root, "--users-file", asked, "-o", out, "-k", 4)
+    assert f"wrote 12 recommendations for 3 users to {out}" in said
+    with out.open(newline="") as file:
         header, *rows = list(csv.reader(file))
     assert header == ["user", "place", "item", "score", "title"]
-    expected = [
-        [str(user), str(place), str(found.id), f"{found.score:.6g}", found.title]
-        for user in (7, 3)
-        for place, found in enumerate(model.recommend(user, k=2), start=1)
-    ]
-    assert rows == expected
+    lists = {user: ranker.recommend(user, k=4) for user in (14, 21, 700)}
+    expected = [(str(user), str(each.id)) for user, listed in lists.items() for each in listed]
+    assert [(row[0], row[2]) for row in rows] == expected
+    assert [row[1] for row in rows] == list("1234" * 3)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("words", "message"),
     [
-        (["--user", "nobody"], "unknown user 'nobody'; expected one of 300 known ids such as 0, 1"),
-        (["--items", "x,y"], "none of the items given is known; expected one of 200 known ids"),
-        (["--items", ","], "none of the items given is known"),
         ([], "expected one of --user, --items, or --users-file with --out"),
-        (["--user", "1", "--items", "2"], "expected one of --user, --items"),
-        (["--user", "1", "-o", "lists.csv"], "expected one of --user, --items"),
-        (["--user", "1", "-k", "0"], "k is 0, expected 1 or more"),
-        (["--users-file", "nowhere.txt", "-o", "lists.csv"], "nowhere.txt: no such file"),
+        (["--user", "14", "--items", "1003"], "expected one of --user, --items"),
+        (["--user", "14", "-o", "lists.csv"], "--users-file with --out"),
+        (["--user", "eve"], "no user 'eve' in the data; ids look like 0, 7, 14"),
+        (["--items", "5"], "none of the items given is known; ids look like 1"),
+        (["--items", " , "], "none of the items given is known"),
+        (["--user", "14", "-k", "0"], "k is 0, expected a whole number of at least 1"),
+        (["--user", "14", "--budget", "9"], "smallest useful size of this stream is"),
+        (["--user", "14", "--budget", "9XB"], "'9XB' is not a size"),
+        (["--users-file", "none.txt", "-o", "lists.csv"], "none.txt: No such file"),
+        (["--users-file", "none.txt", "-o", "no/lists.csv"], "there is no folder no"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
-    folder, arguments, message, monkeypatch, tmp_path
-) -> None:
+def test_bad_input_is_one_line(tiny_model, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
-    result = run(folder, *arguments)
-    assert result.exit_code == 2
-    errors = [line for line in result.stderr.splitlines() if line.startswith("error:")]
-    assert len(errors) == 1
-    assert message in errors[0]
-    assert result.stdout == ""
-    assert list(tmp_path.iterdir()) == []
+    assert message in refused("recommend", tiny_model.root, *words)
+    assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_user_leaves_no_half_written_file(folder, tmp_path) -> None:
-    pytest.importorskip("torch")
-    (tmp_path / "users.txt").write_text("7\nnobody\n")
-    result = run(folder, "--users-file", tmp_path / "users.txt", "-o", tmp_path / "lists.csv")
-    assert result.exit_code == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["users.txt"]
-
-
-def test_help_shows_an_example() -> None:
-    assert "elasticrec recommend MODEL --items 1,2,3 -k 10" in run("--help").stdout
+def test_a_damaged_part_is_one_line(tiny_copy):
+    with (tiny_copy / "codes.npz").open("r+b") as file:
+        file.seek(500)
+        file.write(b"\0\1\2")
+    assert "codes.npz: is damaged or was swapped" in refused("recommend", tiny_copy, "--user", 14)

@@ -1,4 +1,4 @@
-"""CSV files as commands write them."""
+"""CSV files as commands write them, and lists of ids as they read them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
         text.flush()
         text.detach()
     return n
+
+
+def read_ids(path: Path) -> list[str]:
+    """The ids in a text file, one per line."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [line.strip() for line in lines if line.strip()]

@@ -17,6 +17,7 @@ EXTRAS = {
     "starlette": "serve",
     "uvicorn": "serve",
     "matplotlib": "plots",
+    "cryptography": "sign",
 }
 """Which extra of the package installs an optional dependency."""
 
@@ -37,10 +38,11 @@ class PlainErrors(TyperGroup):
         except BAD_PATH as error:
             _fail(f"{error.filename}: {error.strerror}")
         except ModuleNotFoundError as error:
-            if error.name not in EXTRAS:
+            library = (error.name or "").partition(".")[0]
+            if library not in EXTRAS:
                 raise
-            extra = EXTRAS[error.name]
-            _fail(f"this needs {error.name}; install it by: pip install 'elasticrec[{extra}]'")
+            extra = EXTRAS[library]
+            _fail(f"this needs {library}; install it by: pip install 'elasticrec[{extra}]'")
 
 
 def _fail(message: str) -> None:

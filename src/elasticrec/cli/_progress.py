@@ -1,93 +1,46 @@
-"""What commands show and listen to while something takes long: bars on stderr, and Ctrl-C."""
+"""Long commands: plain lines on stderr, and a Ctrl-C that loses nothing."""
 
 from __future__ import annotations
 
+import logging
 import signal
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from elasticrec.training.config import TrainConfig
-    from elasticrec.training.loop import Step
+from elasticrec.cli._log import logged_to_stderr
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
-def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """A question that is answered yes after Ctrl-C; a second Ctrl-C ends at once."""
-    asked = threading.Event()
+def resumable() -> Iterator[dict[str, Any]]:
+    """`report` and `stop` for the pipeline, whose stages are kept when Ctrl-C ends the block.
+
+    Training ends after the step under way, with a checkpoint; a second Ctrl-C, or one at any other
+    stage, ends at once.
+    """
+    from elasticrec.training.loop import InterruptedTraining
+
+    stages, asked = [""], threading.Event()
 
     def handle(number: int, frame: Any) -> None:
-        if asked.is_set():
+        if stages[-1] != "train" or asked.is_set():
             signal.default_int_handler(number, frame)
         asked.set()
 
+    def report(stage: str, text: str) -> None:
+        stages.append(stage)
+        log.info("%s: %s", stage, text)
+
     before = signal.signal(signal.SIGINT, handle)
     try:
-        yield asked.is_set
+        with logged_to_stderr():
+            yield {"report": report, "stop": asked.is_set}
+    except (InterruptedTraining, KeyboardInterrupt):
+        print("stopped; what is done is kept, and the same command goes on", file=sys.stderr)
+        raise KeyboardInterrupt from None
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def training_bar(
-    config: TrainConfig, *, transient: bool = False
-) -> Iterator[Callable[[Step], None]]:
-    """A bar with epoch, loss, validation metric and time left, fed by steps.
-
-    Args:
-        transient: whether it goes away at the end.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("epoch {task.fields[epoch]}/{task.fields[epochs]}"),
-        BarColumn(),
-        TextColumn("loss {task.fields[loss]:.4f}"),
-        TextColumn("{task.fields[value]}"),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, refresh_per_second=4, transient=transient) as bar:
-        task = bar.add_task(
-            "train", total=None, epoch=1, epochs=config.epochs, loss=float("nan"), value=""
-        )
-
-        def report(step: Step) -> None:
-            value = "" if step.value is None else f"{config.metric} {step.value:.4f}"
-            bar.update(
-                task, completed=step.done, total=step.total,
-                epoch=step.epoch + 1, loss=step.loss, value=value,
-            )  # fmt: skip
-
-        yield report
-
-
-@contextmanager
-def counting_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar that goes away at the end, and what moves it: so many just finished, so many in all."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-
-        def advance(finished: int, total: int) -> None:
-            bar.update(task, total=total, advance=finished)
-
-        yield advance
-
-
-@contextmanager
-def telling() -> Iterator[Callable[[str], None]]:
-    """A line that says what is being done and for how long, and goes away; and what changes it."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", visible=False)
-        yield lambda what: bar.reset(task, description=what, visible=True)

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
+    from elasticrec.model import Model
     from elasticrec.presets import Preset
 
 
-def configured(name: str, settings: list[str] | None, seed: int | None = None) -> Preset:
-    """The preset of a name with some settings changed.
+NAMES = {bool: "true or false", int: "whole number", float: "finite number", str: "word"}
+"""Kinds of setting, as errors name them."""
+
+
+def configured_as(
+    model: Model, name: str | None, settings: list[str] | None, seed: int | None
+) -> Preset:
+    """A model's own settings, or the preset of a name, with some settings changed."""
+    from elasticrec.presets import Preset
+
+    if name is None and "preset" in model.about:
+        return configured(Preset.of(model.about["preset"]), settings, seed)
+    return configured(name or "default", settings, seed)
+
+
+def configured(
+    base: str | Preset, settings: list[str] | None = None, seed: int | None = None
+) -> Preset:
+    """A preset, or the one of a name, with some settings changed.
 
     Args:
         settings: texts such as `train.epochs=8` or `compression.min_support=5`.
@@ -20,7 +39,7 @@ def configured(name: str, settings: list[str] | None, seed: int | None = None) -
     """
     from elasticrec.presets import preset
 
-    chosen = preset(name)
+    chosen = preset(base) if isinstance(base, str) else base
     if seed is not None:
         if seed < 0:
             raise InputError(f"--seed {seed}: expected at least 0")
@@ -48,19 +67,30 @@ def _changed(config: Any, path: list[str], value: str, text: str) -> Any:
     if is_dataclass(before) != bool(rest):
         expected = "a name after it" if is_dataclass(before) else "a plain setting"
         raise InputError(f"--set {text}: {name!r}, expected {expected}")
-    after = _changed(before, rest, value, text) if rest else _parsed(before, value, text)
+    if rest:
+        after = _changed(before, rest, value, text)
+    else:
+        (field,) = (each for each in fields(config) if each.name == name)
+        after = _parsed(before, "float" in str(field.type), value, text)
     return replace(config, **{name: after})
 
 
-def _parsed(before: Any, value: str, text: str) -> Any:
-    """A value of the same type as before."""
+def _parsed(before: Any, is_float: bool, value: str, text: str) -> Any:
+    """A value of the same type as before, which may hold whole numbers where floats are meant."""
+    many = isinstance(before, tuple)
+    kind = float if is_float else type(before[0] if many else before)
     try:
-        if isinstance(before, bool):
-            return {"true": True, "false": False}[value.lower()]
-        if isinstance(before, tuple):
-            kind = type(before[0]) if before else float
-            return tuple(kind(part) for part in value.split(","))
-        return type(before)(value)
+        found = [_of(kind, part.strip()) for part in (value.split(",") if many else [value])]
     except (ValueError, KeyError):
-        kind = type(before).__name__
-        raise InputError(f"--set {text}: {value!r}, expected a value of type {kind}") from None
+        expected = f"{NAMES[kind]}s with commas" if many else NAMES[kind]
+        raise InputError(f"--set {text}: {value!r}, expected {expected}") from None
+    return tuple(found) if many else found[0]
+
+
+def _of(kind: type, value: str) -> Any:
+    """A value of a kind; a ValueError or a KeyError where there is none."""
+    if kind is bool:
+        return {"true": True, "false": False}[value.lower()]
+    if kind is float and not isfinite(float(value)):
+        raise ValueError(value)
+    return kind(value)

@@ -14,7 +14,9 @@ def catalogue(
 ) -> None:
     """Copy the catalogue of a model: the ids and titles behind its item numbers.
 
-    Example: elasticrec catalogue MODEL -o catalogue.json
+    \b
+    Example:
+      elasticrec catalogue MODEL -o catalogue.json
     """
     from elasticrec.files import check_writable, written_whole
     from elasticrec.model import Model

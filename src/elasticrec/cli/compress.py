@@ -10,25 +10,32 @@ import typer
 
 def compress(
     model: Annotated[Path, typer.Argument(help="A model folder with a trained table.")],
-    preset: Annotated[str, typer.Option(help="The preset of the settings.")] = "default",
+    preset: Annotated[
+        str | None, typer.Option(help="Settings to start from; by default the model's own.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A setting as stage.name=value; may be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Fixes what is drawn; by default the model's own.")
+    ] = None,
 ) -> None:
     """Code the items of a model and list their neighbours; `elasticrec fit` runs this stage.
 
-    Example: elasticrec compress MODEL --set compression.min_support=5
+    \b
+    Example:
+      elasticrec compress MODEL --set compression.min_support=5
     """
     from elasticrec import pipeline
     from elasticrec.cli._log import logged_to_stderr
-    from elasticrec.cli._settings import configured
+    from elasticrec.cli._settings import configured_as
     from elasticrec.model import Model
 
     opened = Model.open(model)
+    config = configured_as(opened, preset, settings, seed)
     with logged_to_stderr(), opened.locked():
-        pipeline.compress_model(opened, configured(preset, settings, seed))
+        pipeline.compress_model(opened, config)
     codes, lists = opened.codes, opened.neighbours
     print(
         f"{model}: {codes.n_columns} columns of a byte per item, lists of up to {lists.slots} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,13 +11,15 @@ import typer
 def curve(
     model: Annotated[Path, typer.Argument(help="A finished model folder.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A PNG or SVG to write.")
+        Path | None, typer.Option("--output", "-o", help="A PNG, SVG or PDF to write.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
 ) -> None:
     """Show how good a file of each size is, as `elasticrec fit` measured it.
 
-    Example: elasticrec curve MODEL -o curve.png
+    \b
+    Example:
+      elasticrec curve MODEL -o curve.png
     """
     import json as to_json
 
@@ -38,7 +40,7 @@ def curve(
         print(f"{output} written")
 
 
-def _print_table(found: dict) -> None:  # type: ignore[type-arg]
+def _print_table(found: dict[str, Any]) -> None:
     """Print a line per size, then the baselines."""
     from rich.console import Console
     from rich.table import Table

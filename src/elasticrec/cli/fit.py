@@ -52,26 +52,19 @@ def fit(
       elasticrec fit ratings.csv --user member --item sku --time bought_at -o MODEL
       elasticrec fit split.npz -o MODEL --set train.epochs=64
     """
-    from elasticrec.cli._log import logged_to_stderr
-    from elasticrec.cli._progress import stop_on_interrupt
+    from elasticrec.cli._progress import resumable
     from elasticrec.cli._settings import configured
     from elasticrec.data.preparation import PrepareConfig, prepare
     from elasticrec.data.readers.columns import Columns
     from elasticrec.pipeline import fit as fit_model
-    from elasticrec.training.loop import InterruptedTraining
 
     config = configured(preset, settings, seed)
     reading = PrepareConfig(
         columns=Columns(user, item, rating, time, min_rating), test=test, titles=titles, seed=seed
     )
-    with logged_to_stderr():
+    with resumable() as listening:
         split = prepare(source, reading)
-        try:
-            with stop_on_interrupt() as stop:
-                model = fit_model(split, output, config, device=device, stop=stop)
-        except InterruptedTraining:
-            print("stopped and saved; the same command goes on")
-            raise KeyboardInterrupt from None
+        model = fit_model(split, output, config, device=device, **listening)
     print(summary(model))
 
 

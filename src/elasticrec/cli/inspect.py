@@ -33,28 +33,47 @@ def inspect(
         return
     for name, value in facts.items():
         for line in value if isinstance(value, list) else [value]:
-            print(f"{name}: {line}")
+            print(f"{name}: {_text(line)}")
+
+
+def _text(value: Any) -> str:
+    """One fact as a person reads it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(each)}" for name, each in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _of_model(model: Any) -> dict[str, Any]:
     """The facts of a model, in the order in which a reader asks for them."""
-    about = model.about
-    facts: dict[str, Any] = {"model": f"{about.get('name')}, {about.get('kind')} split"}
-    if model.has("codes") and model.has("neighbours"):
-        facts["id"] = model.id
+    about: dict[str, Any] = model.about
+    facts: dict[str, Any] = {}
     if model.has("split"):
         split = model.split
         facts["data"] = (
-            f"{split.n_users:,} users, {split.n_items:,} items, {len(split.train):,} pairs"
+            f"{split.name}, {split.n_users:,} users, {split.n_items:,} items, "
+            f"{len(split.train):,} train pairs, {split.kind} split"
         )
-    for name in ("trained", "epochs", "validation", "seconds"):
-        if name in about:
-            facts[name] = about[name]
-    facts["choices"] = [_choice(each) for each in about.get("choices", [])]
+    if model.has("table"):
+        table = model.table
+        facts["trained"] = (
+            f"{table.base}, {table.n_blocks} blocks of {table.block_size}, {about['epochs']} "
+            f"epochs, {about['trained']}"
+        )
+        facts["validation"] = about["validation"]
+    if model.has("codes") and model.has("neighbours"):
+        lists = model.neighbours
+        facts["codes"] = f"{model.codes.n_columns} columns of a byte per item"
+        facts["lists"] = (
+            f"{lists.slots} neighbours per item, at least {lists.min_support} persons behind each"
+        )
+        facts["model id"] = model.id
+    facts["choice"] = [_choice(each) for each in about.get("choices", [])]
+    facts["seconds"] = about.get("seconds", {})
     if model.has("curve"):
         curve = model.curve
-        points = curve["points"]
-        facts["quality"] = [f"{p['bytes']:,} bytes {p[curve['metric']]:.4f}" for p in points]
+        metric, users = curve["metric"], f"{curve['users']:,} {curve['part']} users"
+        points = [(f"{p['bytes']:,} bytes", p[metric]) for p in curve["points"]]
+        facts[f"{metric} on {users}"] = [f"{size}: {value:.4f}" for size, value in points]
     return facts
 
 

@@ -21,7 +21,9 @@ def new(
 ) -> None:
     """Write a new private key (readable by its owner alone), and its public key beside it.
 
-    Example: elasticrec keys new -o publisher.key
+    \b
+    Example:
+      elasticrec keys new -o publisher.key
     """
     from elasticrec.files import check_writable
     from elasticrec.stream.signing import new_key

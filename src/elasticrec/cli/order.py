@@ -10,25 +10,32 @@ import typer
 
 def order(
     model: Annotated[Path, typer.Argument(help="A model folder with codes.")],
-    preset: Annotated[str, typer.Option(help="The preset of the settings.")] = "default",
+    preset: Annotated[
+        str | None, typer.Option(help="Settings to start from; by default the model's own.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A setting as stage.name=value; may be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Fixes what is drawn; by default the model's own.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
     """Choose vote weights and the order, write the stream and measure it; `fit` runs this stage.
 
-    Example: elasticrec order MODEL --set order.leads=0,4
+    \b
+    Example:
+      elasticrec order MODEL --set order.leads=0,4
     """
     from elasticrec import pipeline
     from elasticrec.cli._log import logged_to_stderr
-    from elasticrec.cli._settings import configured
+    from elasticrec.cli._settings import configured_as
     from elasticrec.cli.fit import summary
     from elasticrec.model import Model
 
-    opened, config = Model.open(model), configured(preset, settings, seed)
+    opened = Model.open(model)
+    config = configured_as(opened, preset, settings, seed)
     with logged_to_stderr(), opened.locked():
         pipeline.order(opened, config, device=device)
         pipeline.write(opened)

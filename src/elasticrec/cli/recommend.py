@@ -62,12 +62,11 @@ def _ids(text: str) -> list[str]:
 
 def _write_lists(ranker: Ranker, users_file: Path, k: int, out: Path) -> None:
     """Write every listed user's recommendations to one CSV."""
-    from elasticrec.cli._csv import write_csv
-    from elasticrec.files import check_writable, read_bytes
+    from elasticrec.cli._csv import read_ids, write_csv
+    from elasticrec.files import check_writable
 
     check_writable(out)
-    lines = read_bytes(users_file).decode("utf-8", "replace").splitlines()
-    users = [line.strip() for line in lines if line.strip()]
+    users = read_ids(users_file)
     rows = (
         (user, place, found.id, f"{found.score:.6g}", found.title or "")
         for user, listed in ranker.recommend_users(users, k=k)

@@ -25,25 +25,20 @@ def train(
 
     Ctrl-C saves, and the same command goes on.
 
-    Example: elasticrec train split.npz -o MODEL --set train.temperature=0.07
+    \b
+    Example:
+      elasticrec train split.npz -o MODEL --set train.temperature=0.07
     """
     from elasticrec import pipeline
-    from elasticrec.cli._log import logged_to_stderr
-    from elasticrec.cli._progress import stop_on_interrupt
+    from elasticrec.cli._progress import resumable
     from elasticrec.cli._settings import configured
     from elasticrec.data.split import Split
     from elasticrec.model import Model
-    from elasticrec.training.loop import InterruptedTraining
 
     config, data = configured(preset, settings, seed), Split.load(split)
     model = Model.create(output)
-    with logged_to_stderr(), model.locked():
-        pipeline.prepare(model, data, config)
-        try:
-            with stop_on_interrupt() as stop:
-                pipeline.train(model, config, device=device, stop=stop)
-        except InterruptedTraining:
-            print("stopped and saved; the same command goes on")
-            raise KeyboardInterrupt from None
+    with resumable() as listening, model.locked():
+        pipeline.prepare(model, data, config, listening["report"])
+        pipeline.train(model, config, device=device, **listening)
     metric, value = next(iter(model.about["validation"].items()))
     print(f"{output}: {model.about['epochs']} epochs, validation {metric} {value:.4f}")

@@ -17,7 +17,9 @@ def vector(
 
     The file says nothing but the vector; keep it as private as the user's history.
 
-    Example: elasticrec vector MODEL --user 42 -o 42.vector
+    \b
+    Example:
+      elasticrec vector MODEL --user 42 -o 42.vector
     """
     from elasticrec.errors import InputError
     from elasticrec.files import check_writable, written_whole

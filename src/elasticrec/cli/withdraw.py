@@ -13,7 +13,7 @@ def withdraw(
     items: Annotated[Path, typer.Argument(help="A text file with one item id per line.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     sequence: Annotated[
-        int, typer.Option(help="Number of the list; a later list has a larger one.")
+        int, typer.Option(help="Number of the list; a later list has a larger one.", min=0)
     ] = 0,
     sign: Annotated[
         Path | None, typer.Option(help="A private key of `elasticrec keys new`.")
@@ -23,23 +23,28 @@ def withdraw(
 
     The stream stays as it is, so devices fetch some bytes and not megabytes.
 
-    Example: elasticrec withdraw MODEL recalled.txt -o withdrawn.elastic --sequence 3
+    \b
+    Example:
+      elasticrec withdraw MODEL recalled.txt -o withdrawn.elastic --sequence 3
     """
     import logging
 
     import numpy as np
 
-    from elasticrec.files import check_writable, read_bytes, written_whole
+    from elasticrec.cli._csv import read_ids
+    from elasticrec.errors import InputError
+    from elasticrec.files import check_writable, written_whole
     from elasticrec.model import Model
     from elasticrec.stream.signing import load_key
     from elasticrec.stream.withdrawn import WithdrawnList
 
     check_writable(output)
     opened = Model.open(model)
-    lines = read_bytes(items).decode("utf-8", "replace").splitlines()
-    ids = [line.strip() for line in lines if line.strip()]
+    ids = read_ids(items)
     numbers = np.asarray(opened.split.item_ids.numbers(ids))
     unknown = int((numbers < 0).sum())
+    if ids and unknown == len(ids):
+        raise InputError(f"{items}: none of {unknown} ids is known, the first is {ids[0]!r}")
     if unknown:
         logging.getLogger(__name__).warning("%d of %d ids are unknown, skipped", unknown, len(ids))
     known = np.unique(numbers[numbers >= 0])

@@ -129,10 +129,10 @@ class Split:
         expected = "expected a split written by `elasticrec data prepare`"
         try:
             with path.open("rb") as file:
-                stored = np.load(file, allow_pickle=False)
-                if not isinstance(stored, np.lib.npyio.NpzFile):
-                    raise InputError(f"{path}: is a single array, {expected}")
-                split = cls._from_arrays(stored)
+                if not zipfile.is_zipfile(file):
+                    raise InputError(f"{path}: is no split, {expected}")
+                file.seek(0)
+                split = cls._from_arrays(np.load(file, allow_pickle=False))
             split.check()
         except InputError:
             raise

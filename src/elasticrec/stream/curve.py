@@ -53,7 +53,8 @@ def curve_of(
         choosing: the settings of the order's search, which name the persons who chose.
     """
     split = model.split
-    users = curve_persons(split, config.persons, choosing.n_persons, choosing.seed)
+    drawn = {"n": config.persons, "chose": choosing.n_persons, "seed": choosing.seed}
+    users = curve_persons(split, **drawn)
     metrics = (config.metric, *config.others)
     index = read_index(model.stream_path)
     person: Person = "history" if model.table.users is None else "vector"
@@ -80,6 +81,7 @@ def curve_of(
     return {
         "part": "validation",
         "users": len(asked.users),
+        "drawn": drawn,
         "metric": config.metric,
         "person": person,
         "points": points,

@@ -92,22 +92,26 @@ def _from_curve(model: Model, n_bytes: int) -> str | None:
     )
 
 
-def _measured(model: Model, path: Path, n_bytes: int) -> str:
-    """The quality of a file, measured on the persons of the curve."""
+def _measured(model: Model, path: Path, n_bytes: int) -> str | None:
+    """The quality of a file, measured on the users of the curve."""
     from elasticrec.evaluation.measure import measure
-    from elasticrec.ordering.search import some_persons
-    from elasticrec.stream.curve import prefix_composition
+    from elasticrec.stream.curve import curve_persons, prefix_composition
     from elasticrec.stream.index import read_index
 
+    if not model.has("curve"):
+        return None
+    curve, split = model.curve, model.split
+    metric = curve["metric"]
     found = measure(
         model.codes,
         model.neighbours,
         model.weights,
         prefix_composition(read_index(path), n_bytes),
-        model.split,
-        users=some_persons(model.split, 5_000, 0),
-        person="history" if model.table.users is None else "vector",
+        split,
+        users=curve_persons(split, **curve["drawn"]),
+        person=curve["person"],
         vectors=model.server_vectors(),
+        metrics=(metric,),
     )
-    value = found.metrics["recall@50"]
-    return f"recall@50 {value:.4f} measured on {found.n_users:,} validation users"
+    value = found.metrics[metric]
+    return f"{metric} {value:.4f} measured on {found.n_users:,} {curve['part']} users"

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from elasticrec.errors import InputError
+
+FORMATS = (".png", ".svg", ".pdf")
+"""Endings of the files that pictures are written to."""
 _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 
 
@@ -13,6 +17,8 @@ def save_curve(curve: dict[str, Any], path: Path | str, *, title: str) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: cannot be drawn, expected a name in {', '.join(FORMATS)}")
     metric, points = curve["metric"], curve["points"]
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()

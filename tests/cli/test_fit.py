@@ -1,0 +1,185 @@
+"""`fit` and its stages `train`, `compress` and `order`: one model either way, and Ctrl-C."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from elasticrec.model import Model
+from tests.cli.running import refused, run
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def options(tiny_settings):
+    """The tiny settings as options."""
+    return [*(word for setting in tiny_settings for word in ("--set", setting)), "--preset", "demo"]
+
+
+@pytest.fixture(scope="module")
+def split(tiny_split, tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "split.npz"
+    tiny_split.save(path)
+    return path
+
+
+def test_a_prepared_split_becomes_a_model(split, options, tiny_model, tmp_path):
+    shown = run("fit", split, "-o", tmp_path / "MODEL", "--device", "cpu", *options)
+    made = Model.open(tmp_path / "MODEL")
+    assert made.stream_path.read_bytes() == tiny_model.stream_path.read_bytes()
+    curve = made.curve
+    assert f"recall@50 on {curve['users']} validation users: popularity" in shown
+    for point in curve["points"]:
+        assert f"{point['recall@50']:.4f}" in shown
+    assert f"next: elasticrec customize {made.root} --budget" in shown
+
+
+def test_what_is_shown_next_works(tiny_model, tmp_path, monkeypatch):
+    from elasticrec.cli.fit import summary
+
+    monkeypatch.chdir(tmp_path)
+    command = summary(tiny_model).splitlines()[-1].removeprefix("next: elasticrec ")
+    assert "within 1 %" in summary(tiny_model)
+    assert "device.elastic: " in run(*command.split())
+
+
+def test_a_table_is_read_filtered_and_split(tiny_split, options, tmp_path):
+    users, items = tiny_split.train.users, tiny_split.item_ids.values[tiny_split.train.items]
+    first = np.bincount(items).argmax()
+    rows = "".join(f"member {u},{i}\n" for u, i in zip(users, items, strict=True))
+    (tmp_path / "visits.csv").write_text("member,sku\n" + rows)
+    (tmp_path / "titles.csv").write_text(f"sku,title\n{first},The First\n")
+    asked = ("fit", tmp_path / "visits.csv", "-o", tmp_path / "MODEL", "--user", "member")
+    run(*asked, "--item", "sku", "--titles", tmp_path / "titles.csv", *options)
+    found = Model.open(tmp_path / "MODEL").split
+    assert found.user_ids.are_text
+    assert found.titles[found.item_ids.numbers([first])].tolist() == ["The First"]
+
+
+def test_stages_one_by_one_make_the_same_model(split, options, tiny_model, tmp_path):
+    root = tmp_path / "MODEL"
+    assert "4 epochs, validation recall@50 0." in run("train", split, "-o", root, *options)
+    assert not Model.open(root).has("codes")
+    assert "lists of up to 16 neighbours with at least 2" in run("compress", root)
+    assert "next: elasticrec customize" in run("order", root)
+    made = Model.open(root)
+    assert made.stream_path.read_bytes() == tiny_model.stream_path.read_bytes()
+    assert made.curve == tiny_model.curve
+
+
+def test_a_stage_starts_from_the_models_own_settings(tiny_copy, tiny_model):
+    before = tiny_model.stream_path.read_bytes()
+    run("order", tiny_copy)
+    assert Model.open(tiny_copy).stream_path.read_bytes() == before
+    run("compress", tiny_copy, "--set", "compression.stages=1")
+    run("order", tiny_copy)
+    changed = Model.open(tiny_copy)
+    assert changed.about["preset"]["compression"]["stages"] == 1
+    assert changed.about["preset"]["compression"]["min_support"] == 2
+    assert changed.codes.n_columns < tiny_model.codes.n_columns
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--seed", "-1"], "--seed -1: expected at least 0"),
+        (["--preset", "best"], "no preset 'best'; expected one of default, demo"),
+        (["--set", "train.epoch=3"], "--set train.epoch=3: no 'epoch', expected one of base"),
+        (["--set", "train"], "--set train: expected stage.name=value"),
+        (["--set", "train=3"], "--set train=3: 'train', expected a name after it"),
+        (["--set", "train.epochs.x=3"], "'epochs', expected a plain setting"),
+        (["--set", "train.epochs=many"], "'many', expected whole number"),
+        (["--set", "train.temperature=inf"], "'inf', expected finite number"),
+        (["--set", "train.temperature=nan"], "'nan', expected finite number"),
+        (["--set", "train.temperature=0"], "temperature is 0.0; expected a positive number"),
+        (["--set", "train.aggregation=perhaps"], "'perhaps', expected true or false"),
+        (["--set", "order.sizes=8,wide"], "'8,wide', expected finite numbers with commas"),
+        (["--set", "order.sizes="], "'', expected finite numbers with commas"),
+        (["--set", "order.leads=0,-2"], "leads is (0, -2); expected 0 or more"),
+        (["--set", "order.n_persons=0"], "n_persons is 0; expected positive numbers"),
+        (["--set", "order.metric=auc"], "unknown metric 'auc'"),
+        (["--set", "curve_persons=0"], "curve_persons is 0, expected a positive number"),
+        (["--set", "compression.min_support=0"], "min_support must be positive"),
+    ],
+)
+def test_bad_settings_are_one_line_and_no_training(split, tmp_path, words, message):
+    out = tmp_path / "MODEL"
+    assert message in refused("train", split, "-o", out, *words)
+    assert not (out / "table.safetensors").exists()
+
+
+def test_a_bad_setting_of_a_late_stage_is_refused_at_once(tiny_copy):
+    for name in ("compress", "order"):
+        assert "leads is (-1,)" in refused(name, tiny_copy, "--set", "order.leads=-1")
+
+
+def test_a_table_is_no_split(tiny_split, tmp_path):
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item\n1,2\n")
+    line = refused("train", table, "-o", tmp_path / "MODEL")
+    assert f"{table}: is no split, expected a split written by `elasticrec data prepare`" in line
+    assert not (tmp_path / "MODEL").exists()
+
+
+def test_wrong_folders_are_refused(split, tiny_model, options, tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    assert "holds other files" in refused("train", split, "-o", tmp_path, *options)
+    assert "is no model" in refused("compress", tmp_path)
+    Model.create(tmp_path / "NEW")
+    assert "has no table yet" in refused("compress", tmp_path / "NEW", after=["compress"])
+    assert "none.npz: no such file" in refused("train", "none.npz", "-o", tmp_path / "OTHER")
+    assert not (tmp_path / "OTHER").exists()
+
+
+def test_an_unknown_device_is_refused(split, options, tmp_path):
+    asked = ("train", split, "-o", tmp_path / "MODEL", "--device", "tpu", *options)
+    line = refused(*asked, after=["prepare", "train"])
+    assert "device 'tpu' is not available here; expected auto, cpu or cuda" in line
+
+
+def test_other_data_are_refused(tiny_copy, two_tastes, options, tmp_path):
+    two_tastes.save(tmp_path / "other.npz")
+    line = refused("train", tmp_path / "other.npz", "-o", tiny_copy, *options)
+    assert "holds a model of other data" in line
+
+
+def test_a_second_writer_is_refused(tiny_copy):
+    with Model.open(tiny_copy).locked():
+        for name in ("compress", "order"):
+            assert "another elasticrec is writing this model" in refused(name, tiny_copy)
+
+
+def test_ctrl_c_saves_and_the_same_command_goes_on(split, options, tiny_model, tmp_path):
+    """The first steps print a line, so the process is known to be training by then."""
+    words = [sys.executable, "-c", LOGGING, "train", split, "-o", tmp_path / "MODEL", *options]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("epoch 2/4"):
+            process.send_signal(signal.SIGINT)
+            break
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert rest.endswith("stopped; what is done is kept, and the same command goes on\n")
+    assert (tmp_path / "MODEL" / "checkpoint.safetensors").exists()
+    run("train", split, "-o", tmp_path / "MODEL", *options)
+    table = (tmp_path / "MODEL" / "table.safetensors").read_bytes()
+    assert table == (tiny_model.root / "table.safetensors").read_bytes()
+    shutil.rmtree(tmp_path / "MODEL")
+
+
+LOGGING = (
+    "import functools, elasticrec.training.loop as loop\n"
+    "loop.train = functools.partial(loop.train, report_seconds=0)\n"
+    "from elasticrec.cli.main import run; run()"
+)
+"""The command, with a line for every step."""
