@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 from elasticrec.model import Model
@@ -25,12 +26,12 @@ def package(model: Model, folder: Path) -> int:
     small = Model.create(folder)
     for part in PARTS:
         content = model.check(part).read_bytes()
-        small.save_part(part, lambda path, content=content: _write(path, content))
+        small.save_part(part, partial(_write, content))
     small.describe(**{key: model.about[key] for key in ("trained", "name") if key in model.about})
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(content: bytes, path: Path) -> None:
     path.write_bytes(content)
 
 

@@ -2,13 +2,18 @@
 
 import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from elasticrec.errors import InputError
+from elasticrec.model import Model
 from elasticrec.serve.models import check_models, find_models
 from tests.serve.making import servable
 
+ROOT = Path(__file__).resolve().parents[2]
 STREAM = "/models/books/stream.elastic"
 
 
@@ -80,8 +85,6 @@ def test_files_of_another_model_are_refused(start, models):
     other = servable(models.parent / "other", seed=9)
     shutil.copy(other.path("catalogue"), models / "books" / "catalogue.json")
     text = (models / "books" / "model.json").read_text()
-    from elasticrec.model import Model
-
     old = Model.open(models / "books").hash_of("catalogue")
     (models / "books" / "model.json").write_text(text.replace(old, other.hash_of("catalogue")))
     (models / "films" / "withdrawn.list").write_bytes(b"\x89ELWITHD" + bytes(200))
@@ -122,10 +125,29 @@ def test_folders_are_found_by_their_names(models, tmp_path):
         check_models((models / "empty",))
 
 
-def test_everything_is_served_from_a_folder_that_nobody_may_write(start, models):
-    for path in (models / "books", models):
-        path.chmod(0o555)
-    client = start(models=(models,))
-    assert client.get(STREAM).status_code == client.get("/metrics").status_code == 200
-    for path in (models, models / "books"):
-        path.chmod(0o755)
+CODE = """
+import sys
+from pathlib import Path
+from elasticrec.serve.config import ServeConfig
+from tests.serve.client import Running
+
+written = []
+
+def note(event, arguments):
+    if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
+        written.append(arguments[0])
+    elif event.split(".")[-1] in ("mkdir", "remove", "rename", "truncate", "symlink", "link"):
+        written.append(event)
+
+sys.addaudithook(note)
+with Running(ServeConfig((Path(sys.argv[1]),))) as client:
+    for path in ("models", "models/books/stream.elastic", "models/books/catalogue.json", "metrics"):
+        assert client.get("/" + path).status_code == 200
+print(written)
+"""
+
+
+def test_serving_writes_nothing_so_a_full_disk_does_not_matter(made_models):
+    command = [sys.executable, "-B", "-c", CODE, str(made_models)]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (ran.stdout, ran.returncode) == ("[]\n", 0), ran.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -31,14 +30,12 @@ from elasticrec.serve.tokens import Keys, TokenError, bearer
 from elasticrec.space.budget import Budget
 from elasticrec.stream.publish import WITHDRAWN, models_document
 
-log = logging.getLogger(__name__)
-
 CACHED = "public, max-age=0, s-maxage=60, must-revalidate, no-transform"
 """Shared caches keep an answer for a minute; clients ask whether the model was replaced."""
 JSON, BINARY = "application/json", "application/octet-stream"
 STREAM = "application/vnd.elasticrec.stream"
 VECTOR = "application/vnd.elasticrec.vector"
-OPENAPI = Path(__file__).with_name("openapi.json")
+OPENAPI = Path(__file__).with_name("openapi.json").read_bytes()
 BUDGET = r"([0-9]{1,18}|[0-9]{1,9}(\.[0-9]{1,9})? ?([kKmMgG][iI]?)?[bB])"
 """Budgets as queries spell them."""
 _MEDIA_TYPES = {CATALOGUE: JSON, "curve.json": JSON, WITHDRAWN: BINARY}
@@ -52,7 +49,7 @@ def create_app(config: ServeConfig) -> Starlette:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await run_in_threadpool(models.look)
-        watching = asyncio.create_task(_watch(models, config.poll_seconds))
+        watching = asyncio.create_task(models.watch(config.poll_seconds))
         yield
         watching.cancel()
         with suppress(asyncio.CancelledError):
@@ -66,7 +63,6 @@ def create_app(config: ServeConfig) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.models, app.state.metrics, app.state.keys = models, numbers, Keys.load(config.keys)
-    app.state.openapi = OPENAPI.read_bytes()
     return app
 
 
@@ -90,16 +86,6 @@ def _routes() -> list[Route]:
     return [Route(path, endpoint) for path, endpoint in listed]
 
 
-async def _watch(models: Models, seconds: float) -> None:
-    """Look at the model folders again and again."""
-    while True:
-        await asyncio.sleep(seconds)
-        try:
-            await run_in_threadpool(models.look)
-        except Exception:
-            log.exception("looking at the models failed")
-
-
 async def _refused(request: Request, error: Exception) -> Response:
     """The problem document of a refusal."""
     if isinstance(error, HTTPException):
@@ -118,9 +104,9 @@ def _model(request: Request) -> Served:
     return _models(request).get(request.path_params["name"])
 
 
-def _json(content: dict[str, Any], status: int = 200) -> Response:
-    body = json.dumps(content, separators=(",", ":"))
-    return Response(body, status, {"cache-control": "no-store"}, JSON)
+def _state(content: dict[str, Any]) -> Response:
+    status = 200 if content["status"] in ("alive", "ready") else 503
+    return Response(json.dumps(content), status, {"cache-control": "no-store"}, JSON)
 
 
 async def list_models(request: Request) -> Response:
@@ -215,15 +201,14 @@ def _user(request: Request, name: str) -> str:
 
 async def healthz(request: Request) -> Response:  # noqa: ARG001
     """An answer while the process lives."""
-    return _json({"status": "alive"})
+    return _state({"status": "alive"})
 
 
 async def readyz(request: Request) -> Response:
     """The state of every model; 200 while any is served, so that a bad one stops no other."""
     models = _models(request)
     states = dict.fromkeys(models.served, "ready") | models.failures
-    status = "ready" if models.served else "not ready"
-    return _json({"status": status, "models": states}, 200 if models.served else 503)
+    return _state({"status": "ready" if models.served else "not ready", "models": states})
 
 
 async def model_readyz(request: Request) -> Response:
@@ -231,8 +216,7 @@ async def model_readyz(request: Request) -> Response:
     models, name = _models(request), request.path_params["name"]
     if name not in models.failures:
         models.get(name)
-    state = models.failures.get(name, "ready")
-    return _json({"status": state}, 200 if state == "ready" else 503)
+    return _state({"status": models.failures.get(name, "ready")})
 
 
 async def metrics_text(request: Request) -> Response:
@@ -242,9 +226,9 @@ async def metrics_text(request: Request) -> Response:
     return Response(text, headers={"cache-control": "no-store"}, media_type=metrics.CONTENT_TYPE)
 
 
-async def openapi(request: Request) -> Response:
+async def openapi(request: Request) -> Response:  # noqa: ARG001
     """This API as an OpenAPI document."""
-    return Response(request.app.state.openapi, media_type=JSON)
+    return Response(OPENAPI, media_type=JSON)
 
 
 async def page_file(request: Request) -> Response:

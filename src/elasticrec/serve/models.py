@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import logging
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from starlette.concurrency import run_in_threadpool
 
 from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
@@ -96,6 +98,15 @@ class Models:
         if found is None:
             raise Problem("unknown-model", f"no model is called {name!r}")
         return found
+
+    async def watch(self, seconds: float) -> None:
+        """Look again and again."""
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await run_in_threadpool(self.look)
+            except Exception:
+                log.exception("looking at the models failed")
 
     def look(self) -> None:
         """Take up new versions, and forget models whose folders are gone."""
