@@ -67,6 +67,7 @@ check: $(READY) check-js  ## lint, format, types, layers, spelling, generated pa
 	@echo "==> layers"         && $(BIN)/lint-imports --no-cache --no-logo
 	@echo "==> spelling"       && $(BIN)/codespell
 	@echo "==> docs up to date" && $(BIN)/python scripts/cli_reference.py --check \
+	  && $(BIN)/python scripts/settings_tables.py --check \
 	  && $(BIN)/python scripts/results_page.py --check
 	@echo "==> golden files"   && $(BIN)/python scripts/conformance.py --check \
 	  && $(BIN)/python scripts/hostile.py --check
@@ -85,6 +86,7 @@ bench: $(READY)      ## measure speed and memory; appends to benchmarks/results
 
 docs: $(READY)       ## write the generated pages
 	@echo "==> docs/cli.md from --help" && $(BIN)/python scripts/cli_reference.py
+	@echo "==> tables of settings from the configs" && $(BIN)/python scripts/settings_tables.py
 	@echo "==> docs/results.md from the result lines" && $(BIN)/python scripts/results_page.py
 
 figures: $(READY)    ## draw the figures from the committed result lines

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import elasticrec
-from scripts import cli_reference, large_files
+from scripts import cli_reference, large_files, settings_tables
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -132,6 +132,13 @@ def test_names_that_link_to_code_are_defined_there(page):
         if not path.exists() or not re.search(defined, path.read_text("utf-8"), flags=re.M):
             wrong.append(f"{name[1]} is not defined in {path}")
     assert wrong == []
+
+
+@pytest.mark.parametrize("page", settings_tables.TABLES)
+def test_tables_of_settings_are_fresh(page):
+    path = ROOT / "docs" / page
+    fresh = settings_tables.render(path, settings_tables.TABLES[page])
+    assert path.read_text(encoding="utf-8") == fresh, "run make docs"
 
 
 def test_a_wrong_link_is_noticed(tmp_path, monkeypatch):
