@@ -50,8 +50,8 @@ def write_csv(path: Path, n_pairs: int, seed: int) -> None:
 
 def prepare_ours(path: str) -> dict[str, int]:
     """Users, items and pairs that `elasticrec` keeps."""
-    from elasticrec.data.split import count
     from elasticrec.data.preparation import PrepareConfig, prepare
+    from elasticrec.data.split import count
 
     whole = count(prepare(path, PrepareConfig(min_interactions=MIN_INTERACTIONS)))[0]
     return {"users": whole.users, "items": whole.items, "pairs": whole.interactions}

@@ -1,9 +1,9 @@
-"""100,000 damaged bundles against the Python runtime: opened correctly, or refused.
+"""100,000 damaged streams against the Python runtime: opened correctly, or refused.
 
     python -m benchmarks.fuzz [--mutations 100000] [--seed 0]
 
-Each is a golden bundle with something changed, its checksums made right again; half of the changes
-are aimed at fields. The runtime must open it and answer, or raise `BundleError`: no other error, no
+Each is a golden stream with something changed, its checksums made right again; half of the changes
+are aimed at fields. The runtime must open it and answer, or raise `StreamError`: no other error, no
 hang, no memory beyond 1 MB plus twice the file. The slow reader written from the format page judges
 the same file, and both must agree on whether it is sound; where it is, on one answer in ten.
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import signal
-import struct
 import sys
 import time
 import tracemalloc
@@ -27,12 +26,12 @@ import numpy as np
 
 from benchmarks.lines import append, comparison
 from experiments.provenance import ROOT
-from tests.bundle.reference import Reference
-from tests.bundle.reference_file import RefusedError
 from tests.device.mutations import mutated
+from tests.stream.reference import Reference
+from tests.stream.reference_file import RefusedError
 
-SEEDS = ("dense", "neighbours", "mixed", "strings", "single", "nothing", "ties")
-"""Golden bundles that are damaged."""
+SEEDS = ("dense", "neighbours", "small", "text", "u32", "u64", "single", "signed", "ties")
+"""Golden streams that are damaged."""
 BASE_BYTES = 10**6
 """Memory allowed beside twice the file."""
 COMPARE_EVERY = 10
@@ -43,12 +42,12 @@ PATIENCE = 10.0
 
 @dataclass
 class Tally:
-    """What came of the mutations."""
+    """Outcomes of the mutations."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """`opened`, `refused`, and `wrong` for each broken promise."""
+    """Mutations `opened`, `refused`, and `wrong` for each broken promise."""
     wrong: list[str] = field(default_factory=list)
-    """What was wrong, and with which mutation."""
+    """Each broken promise and its mutation."""
     most_bytes: int = 0
     """The most memory that a file took beyond twice its length."""
     most_seconds: float = 0.0
@@ -70,15 +69,15 @@ def runtime() -> ModuleType:
 
 
 def answers(device: ModuleType, file: bytes) -> list[Any]:
-    """What the runtime says of a file: an empty history, and one with known and unknown ids."""
-    with device.open(file) as bundle:
-        info = bundle.info()
-        first: Any = bundle.recommend(k=5)
+    """The runtime's lists for an empty history, and for one with known and unknown ids."""
+    with device.open(file) as stream:
+        info = stream.info()
+        first: Any = stream.recommend(k=5)
         known = [item.id for item in first][:2]
-        unknown: list[Any] = ["nobody"] if info["ids"] == "strings" else [2**40]
-        second = bundle.recommend(history=[*known, *unknown], k=5, why=True)
+        unknown: list[Any] = ["nobody"] if info["ids"] == "text" else [2**40]
+        second = stream.recommend(history=[*known, *unknown], k=5, why=True)
         if known:
-            bundle.similar(known[0], k=5)
+            stream.similar(known[0], k=5)
         return [first, second]
 
 
@@ -92,7 +91,7 @@ def judged(device: ModuleType, file: bytes, traced: bool) -> tuple[str, list[Any
     try:
         found = answers(device, file)
         verdict = "opened"
-    except device.BundleError:
+    except device.StreamError:
         verdict = "refused"
     except Exception as error:
         verdict = f"{type(error).__name__}: {error}"
@@ -112,13 +111,10 @@ def promised(file: bytes, given: list[Any], compare: bool) -> tuple[str, bool]:
     if not compare or not given:
         return "opened", True
     first = reader.recommend(k=5)
-    unknown = "nobody" if reader.id_kind == 3 else str(2**40)
+    unknown = "nobody" if reader.file.id_kind == 3 else str(2**40)
     second = reader.recommend([*first[0][:2], unknown], k=5)
     for mine, (items, scores, _, _) in zip(given, (first, second), strict=True):
-        bits = [struct.pack("<f", score) for score in scores]
-        if [str(each.id) for each in mine] != items:
-            return "opened", False
-        if [struct.pack("<f", each.score) for each in mine] != bits:
+        if [str(each.id) for each in mine] != items or [each.score for each in mine] != scores:
             return "opened", False
     return "opened", True
 
@@ -133,7 +129,7 @@ def run(n_mutations: int, seed: int, trace_every: int = 1) -> Tally:
     signal.signal(signal.SIGALRM, _too_long)
     tally, files = Tally(), dict(seeds())
     for file in files.values():
-        answers(device, file)  # what numpy imports at first use is not the file's doing
+        answers(device, file)  # numpy imports some of itself at first use
     for number in range(n_mutations):
         rng = np.random.default_rng([seed, number])
         name = SEEDS[int(rng.integers(len(SEEDS)))]
@@ -154,7 +150,7 @@ def run(n_mutations: int, seed: int, trace_every: int = 1) -> Tally:
 
 
 def seeds() -> Iterator[tuple[str, bytes]]:
-    """Names and bytes of the golden bundles."""
+    """Names and bytes of the golden streams."""
     for name in SEEDS:
         yield name, (ROOT / "device" / "conformance" / f"{name}.elastic").read_bytes()
 
