@@ -12,6 +12,7 @@ import pytest
 from elasticrec import pipeline
 from elasticrec.data.synthetic import planted_world
 from elasticrec.errors import InputError
+from elasticrec.evaluation.choosing import Choice
 from elasticrec.model import Model
 from elasticrec.recommending import Ranker
 from elasticrec.space.budget import Budget
@@ -64,7 +65,7 @@ CUTS = {
     "elasticrec.pipeline.compress": ["train"],
     "elasticrec.pipeline.make_neighbours": ["compress"],
     "elasticrec.pipeline.find_order": ["neighbours"],
-    "elasticrec.stream.writer.write_stream": ["order"],
+    "elasticrec.stream.customizing.write_stream": ["order"],
     "elasticrec.stream.curve.curve_of": ["write"],
 }
 """Where a process may end, and what it did since it last ended one place before."""
@@ -162,14 +163,16 @@ def test_tiled_scores_end_with_the_table(tiny_split, tiny_preset, tmp_path) -> N
     assert not made.has("stream")
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
-def test_a_device_lists_what_the_ranker_lists(tiny_model, share: float, rng) -> None:
-    """A device rounds its tables to 16 bits, so near ties may change places."""
+def agreement(model: Model, share: float, rng: np.random.Generator) -> tuple[float, float]:
+    """Shares of the best 20 items, and of the first ones, that a device and the ranker share.
+
+    A device rounds its tables to 16 bits, so near ties may change places.
+    """
     device = pytest.importorskip("elasticrec_device")
-    content = tiny_model.stream_path.read_bytes()
-    least = read_index(tiny_model.stream_path).head.least
+    content = model.stream_path.read_bytes()
+    least = read_index(model.stream_path).head.least
     size = int(least + share * (len(content) - least))
-    ranker, ids = Ranker(tiny_model, Budget(size)), tiny_model.split.item_ids.values
+    ranker, ids = Ranker(model, Budget(size)), model.split.item_ids.values
     same, first = [], []
     with device.open(content[:size]) as stream:
         for length in [1, 2, 5, 20] * 25:
@@ -178,5 +181,26 @@ def test_a_device_lists_what_the_ranker_lists(tiny_model, share: float, rng) -> 
             there = [int(ids[item.id]) for item in stream.recommend(history.tolist(), k=20)]
             same.append(len(set(here) & set(there)) / 20)
             first.append(here[0] == there[0])
-    assert np.mean(same) >= 0.95
-    assert np.mean(first) >= 0.95
+    return float(np.mean(same)), float(np.mean(first))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
+def test_a_device_lists_what_the_ranker_lists(tiny_model, share: float, rng) -> None:
+    same, first = agreement(tiny_model, share, rng)
+    assert same >= 0.95
+    assert first >= 0.95
+
+
+def test_a_device_weighs_recent_items_as_the_ranker_does(
+    tiny_split, tiny_preset, tmp_path, monkeypatch, rng
+) -> None:
+    recent = Choice("recency", "0.5", "0", {"0": (0.0, 0.0), "0.5": (0.1, 0.05)}, 300)
+    monkeypatch.setattr(pipeline, "choose_recency", lambda *_, **__: recent)
+    made, _ = fit(tiny_split, tmp_path / "MODEL", tiny_preset)
+    assert made.codes.recency == 0.5
+    assert made.about["choices"][0]["name"] == "recency"
+    ids, ranker = made.split.item_ids.values[:3].tolist(), Ranker(made)
+    assert ranker.recommend(items=ids) != ranker.recommend(items=ids[::-1])
+    same, first = agreement(made, 1.0, rng)
+    assert same >= 0.95
+    assert first >= 0.95

@@ -1,46 +1,49 @@
-"""Presets hold what they promise, and refuse what they cannot use."""
+"""Presets hold what they promise, come back from JSON, and refuse what they cannot use."""
 
+import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from elasticrec.errors import InputError
-from elasticrec.data.interactions import Pairs
-from elasticrec.presets import PRESETS, check_split, preset
+from elasticrec.presets import PRESETS, Preset, preset
 
 
 def test_the_papers_settings_are_those_of_its_appendix():
-    ours, yelp = preset("paper-amazon-book"), preset("paper-yelp")
-    train = ours.train
+    book, yelp = preset("paper-amazon-book"), preset("paper-yelp")
+    train, rule = book.train, book.rule
     assert (train.base, train.loss, train.score, train.readout) == (
         "lightgcn", "bpr", "tiled", "final",
     )  # fmt: skip
     assert (train.layers, train.n_blocks, train.block_size, train.diversity) == (3, 16, 8, 1e-4)
-    assert (ours.space.kind, ours.space.n_groups) == ("random", 20)
-    assert ours.space.free
-    assert ours.space.as_printed
-    assert not ours.space.rotate
-    assert (ours.samples.n_samples, ours.samples.n_users, ours.samples.metric) == (
+    assert (rule.space.kind, rule.space.groups, rule.space.n_groups) == ("blocks", "random", 20)
+    assert not rule.space.top_up
+    assert (rule.samples.n_samples, rule.samples.n_users, rule.samples.metric) == (
         15_000, 1_000, "recall@100",
     )  # fmt: skip
-    assert ours.estimator.widths == (64,)
-    assert not ours.estimator.linear
-    assert (ours.search.population, ours.search.rounds, ours.search.tournament) == (20, 50, 5)
-    assert ours.search.mutations == ("swap", "reselect")
-    assert (yelp.train.layers, yelp.estimator.widths, yelp.search.population) == (2, (128,), 50)
+    assert (rule.estimator.widths, rule.estimator.linear) == ((64,), False)
+    assert (rule.search.population, rule.search.rounds, rule.search.tournament) == (20, 50, 5)
+    assert rule.search.mutations == ("swap", "reselect")
+    assert (yelp.train.layers, yelp.rule.estimator.widths) == (2, (128,))
+    assert yelp.rule.search.population == 50
+
+
+def test_the_demo_differs_from_the_default_in_its_training_alone():
+    assert replace(preset("demo"), train=preset("default").train) == preset("default")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_settings_come_back_from_json(name):
+    assert Preset.of(json.loads(json.dumps(preset(name).as_dict()))) == preset(name)
+
+
+def test_settings_of_another_version_are_refused_by_name():
+    plain = preset("default").as_dict()
+    plain["train"]["magic"] = plain["train"].pop("epochs")
+    with pytest.raises(InputError, match=r"of another version .* which differ by epochs, magic"):
+        Preset.of(plain)
 
 
 def test_an_unknown_preset_names_the_known_ones():
     with pytest.raises(InputError, match=", ".join(PRESETS)):
         preset("nonsense")
-
-
-def test_the_papers_presets_want_validation_for_everyone(two_tastes):
-    published = replace(two_tastes, kind="published")
-    check_split("paper-yelp", published)
-    nobody = Pairs(np.zeros(two_tastes.n_users + 1, np.int64), np.zeros(0, np.int32),
-                   two_tastes.n_items)  # fmt: skip
-    with pytest.raises(InputError, match="--validation-everyone"):
-        check_split("paper-yelp", replace(published, validation=nobody))
-    check_split("default", replace(published, validation=nobody))

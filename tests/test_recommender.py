@@ -1,37 +1,38 @@
-"""ElasticRecommender end to end on a world whose best lists are known, from every kind of data."""
+"""ElasticRecommender end to end on worlds whose best lists are known, from every kind of data."""
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from elasticrec import ElasticRecommender
-from elasticrec.blocks.folder import ModelFolder
+from elasticrec.data.ids import Ids
+from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.errors import InputError
-from elasticrec.data.interactions import Ids, Interactions, Pairs
-from elasticrec.data.preparation import PrepareConfig
-from elasticrec.data.split import Split
-from elasticrec.recommender import as_split
+from elasticrec.model import Model
+from elasticrec.stream.index import read_index
 
 pytest.importorskip("torch")
 
-# Two dimensions are enough for two tastes.
-QUICK = {"n_blocks": 2, "block_size": 1, "epochs": 20, "batch_size": 64, "negatives": 16}
+QUICK = {"n_blocks": 1, "epochs": 20, "batch_size": 64, "negatives": 16, "learning_rate": 0.02}
 
 
 def quick(**settings) -> ElasticRecommender:
-    return ElasticRecommender(device="cpu", **{**QUICK, "learning_rate": 0.02, **settings})
+    return ElasticRecommender(device="cpu", **{**QUICK, **settings})
 
 
 @pytest.fixture(scope="module")
-def fitted() -> ElasticRecommender:
-    from elasticrec.data.synthetic import two_tastes
+def fitted(two_tastes) -> ElasticRecommender:
+    return quick().fit(two_tastes)
 
-    return quick().fit(two_tastes(24, 40, np.random.default_rng(0)))
+
+@pytest.fixture(scope="module")
+def loaded(tiny_model) -> ElasticRecommender:
+    return ElasticRecommender.load(tiny_model.root, device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -57,52 +58,83 @@ def test_learns_two_tastes(fitted: ElasticRecommender) -> None:
     assert {found.id for found in fitted.similar(3, k=10)} <= set(range(20))
 
 
-def test_evaluates_both_parts_and_keeps_values_on_demand(fitted: ElasticRecommender) -> None:
-    found = fitted.evaluate("validation", ["ndcg@8"], keep_per_user=True)
-    assert found.metrics["ndcg@8"] == pytest.approx(found.per_user["ndcg@8"].mean())
+def test_lists_leave_out_what_is_excluded_and_keep_to_what_is_allowed(fitted) -> None:
+    first, second, *_ = (found.id for found in fitted.recommend(items=[0, 1]))
+    assert fitted.recommend(items=[0, 1], exclude=[first])[0].id == second
+    assert [found.id for found in fitted.recommend(items=[0, 1], only=[second, 999])] == [second]
+    assert fitted.recommend("3") == fitted.recommend(3)
 
 
-def test_repr_says_what_it_is(fitted: ElasticRecommender) -> None:
-    assert repr(ElasticRecommender()) == "ElasticRecommender(preset='default', not fitted)"
-    assert repr(fitted) == ("ElasticRecommender(two-tastes: 24 users, 40 items; mf, 2 blocks of 1)")
+def test_unknown_items_are_skipped_and_counted(fitted, caplog) -> None:
+    assert fitted.recommend(items=[0, 999, "x"]) == fitted.recommend(items=[0])
+    assert "2 of 3 items given are unknown, skipped" in caplog.text
+
+
+def test_evaluates_both_parts_and_a_budget(loaded: ElasticRecommender, tiny_model) -> None:
+    point = tiny_model.curve["points"][0]
+    found = loaded.evaluate("validation", ["recall@50"], budget=point["bytes"])
+    assert found.metrics["recall@50"] == pytest.approx(point["recall@50"], abs=1e-6)
+    whole = loaded.evaluate("validation", ["recall@50", "ndcg@8"])
+    assert whole.metrics["recall@50"] > found.metrics["recall@50"]
+    assert loaded.evaluate().metrics != whole.metrics
+
+
+def test_a_budget_has_one_file_whoever_asks(loaded, tiny_model, tmp_path) -> None:
+    n_bytes = loaded.customize("5KB", tmp_path / "watch.elastic")
+    content = (tmp_path / "watch.elastic").read_bytes()
+    assert content == tiny_model.stream_path.read_bytes()[:n_bytes]
+    assert n_bytes == len(content) <= 5_000
+    assert loaded.customize(5_000, tmp_path / "same.elastic") == n_bytes
+    assert loaded.customize("5KB", tmp_path / "ids.elastic", ids="u32") <= 5_000
+    assert read_index(tmp_path / "ids.elastic").head.id_kind == 1
+    with pytest.raises(InputError, match="the smallest useful size of this stream is"):
+        loaded.customize("1KB", tmp_path / "small.elastic")
+    assert not (tmp_path / "small.elastic").exists()
 
 
 def test_saved_and_loaded_it_is_the_same(fitted: ElasticRecommender, tmp_path) -> None:
-    fitted.save(tmp_path / "model")
-    loaded = ElasticRecommender.load(tmp_path / "model", device="cpu")
+    fitted.save(tmp_path / "MODEL")
+    loaded = ElasticRecommender.load(tmp_path / "MODEL", device="cpu")
     assert loaded.evaluate().metrics == fitted.evaluate().metrics
     assert loaded.recommend(3) == fitted.recommend(3)
-    loaded.save(tmp_path / "copy")
-    ids = [ModelFolder.open(tmp_path / name).model_id for name in ("model", "copy")]
-    assert ids[0] == ids[1]
-    assert ModelFolder.open(tmp_path / "copy").about["train"]["epochs"] == QUICK["epochs"]
+    assert loaded.model.id == fitted.model.id
+    with pytest.raises(InputError, match="holds files already, expected a new or empty folder"):
+        loaded.save(tmp_path / "MODEL")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="is a file, expected a new or empty folder"):
+        loaded.save(tmp_path / "file")
 
 
-def test_equal_seeds_give_equal_models(two_tastes: Split) -> None:
-    one, two, other = (quick(seed=seed, epochs=2).fit(two_tastes) for seed in (1, 1, 2))
-    assert one.model.table.fingerprint() == two.model.table.fingerprint()
-    assert one.model.table.fingerprint() != other.model.table.fingerprint()
+def test_an_unsaved_model_goes_with_its_recommender(two_tastes) -> None:
+    recommender = quick(epochs=1).fit(two_tastes)
+    root = recommender.model.root
+    assert root.is_dir()
+    del recommender
+    assert not root.exists()
 
 
-def test_items_are_numbered_by_group(fitted: ElasticRecommender) -> None:
-    popularity = fitted.model.split.train.per_item
-    first = popularity[fitted.model.groups.bounds[:-1]]
-    assert np.all(np.diff(first) <= 0)
-    assert len(first) == 20
+def test_equal_seeds_give_equal_models(two_tastes) -> None:
+    one, two, other = (quick(seed=seed, epochs=2).fit(two_tastes).model for seed in (1, 1, 2))
+    assert one.table.fingerprint() == two.table.fingerprint()
+    assert one.table.fingerprint() != other.table.fingerprint()
 
 
-def test_fewer_items_than_groups(visits) -> None:
-    few = [(user, item) for user, item in visits if item < 1015]
-    fitted = quick(epochs=1).fit(as_interactions(few), min_interactions=2)
-    assert fitted.model.groups.n_groups == fitted.model.split.n_items < 20
+def test_repr_says_what_it_is(fitted: ElasticRecommender) -> None:
+    assert repr(ElasticRecommender("demo", epochs=3)) == (
+        "ElasticRecommender('demo', epochs=3, not fitted)"
+    )
+    assert "not fitted" not in repr(fitted)
 
 
 def test_before_fit_everything_is_refused(tmp_path) -> None:
     for ask in ("evaluate", "recommend"):
-        with pytest.raises(InputError, match="not fitted; expected fit"):
+        with pytest.raises(InputError, match="is not fitted, expected fit"):
             getattr(ElasticRecommender(), ask)()
-    with pytest.raises(InputError, match="not fitted"):
-        ElasticRecommender().save(tmp_path / "model")
+    for ask in ("save", "load"):
+        with pytest.raises(InputError, match=r"is not fitted|is no model"):
+            getattr(ElasticRecommender(), ask)(tmp_path / "MODEL")
+    with pytest.raises(InputError, match="is not fitted"):
+        ElasticRecommender().customize("5MB", tmp_path / "w.elastic")
 
 
 def test_until_it_trains_nothing_heavy_is_imported() -> None:
@@ -115,22 +147,68 @@ def test_until_it_trains_nothing_heavy_is_imported() -> None:
 
 
 def test_unknown_settings_are_refused() -> None:
-    with pytest.raises(InputError, match="unknown setting 'epoch'; expected one of base, n_blocks"):
+    with pytest.raises(InputError, match="unknown setting 'epoch', expected one of base, n_blocks"):
         ElasticRecommender(epoch=3)
     with pytest.raises(InputError, match="no preset 'best'; expected one of default"):
         ElasticRecommender("best")
-    with pytest.raises(InputError, match="epochs must be positive"):
-        ElasticRecommender(epochs=0)
+    with pytest.raises(InputError, match="n_blocks is 0; expected"):
+        ElasticRecommender(n_blocks=0)
 
 
-def same_pairs(split: Split, visits: list[tuple[str, int]]) -> bool:
-    """Whether the three parts together hold exactly these pairs of original ids."""
-    found = [
-        (split.user_ids.of_number(user), split.item_ids.of_number(item))
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda r, _: ElasticRecommender(3), "no preset 3"),
+        (lambda r, _: ElasticRecommender(seed="one"), "seed is 'one', expected a whole number"),
+        (lambda r, _: ElasticRecommender(seed=-1), "seed is -1"),
+        (lambda r, _: ElasticRecommender(epochs="many"), "epochs is 'many', expected"),
+        (lambda r, _: ElasticRecommender(epochs=2.5), "epochs is 2.5, expected"),
+        (lambda r, _: ElasticRecommender(temperature=float("nan")), "temperature is nan"),
+        (lambda r, _: r.recommend(), "expected a user or a list of items, and not both"),
+        (lambda r, _: r.recommend(7, items=[1000]), "and not both"),
+        (lambda r, _: r.recommend(11), "no user 11 in the data; ids look like 0, 7, 14"),
+        (lambda r, _: r.recommend([7]), r"no user \[7\] in the data"),
+        (lambda r, _: r.recommend(items="1000"), "items given: '1000', expected a list of ids"),
+        (lambda r, _: r.recommend(items=1000), "items given: 1000, expected a list of ids"),
+        (lambda r, _: r.recommend(items=[]), "none of the items given is known"),
+        (lambda r, _: r.recommend(7, exclude="1000"), "items excluded: '1000', expected"),
+        (lambda r, _: r.recommend(7, only=5), "items allowed: 5, expected a list of ids"),
+        (lambda r, _: r.recommend(7, k="ten"), "k is 'ten', expected a whole number"),
+        (lambda r, _: r.recommend(7, k=0), "k is 0, expected a whole number of at least 1"),
+        (lambda r, _: r.similar(5), "none of the items given is known"),
+        (lambda r, _: r.evaluate("train"), "on part 'train'; expected test or validation"),
+        (
+            lambda r, _: r.evaluate(metrics="recall@20"),
+            "metrics: 'recall@20', expected",
+        ),
+        (lambda r, _: r.evaluate(metrics=["auc"]), "unknown metric 'auc'"),
+        (lambda r, _: r.evaluate(budget=2.5), "a budget of 2.5, expected a text such as '5MB'"),
+        (lambda r, p: r.customize(None, p / "w"), "a budget of None, expected a text"),
+        (
+            lambda r, p: r.customize("5KB", p / "w", ids="i8"),
+            "ids of kind 'i8', expected u32",
+        ),
+        (lambda r, p: r.customize("5KB", p / "no" / "w"), "there is no folder"),
+        (lambda r, p: ElasticRecommender.load(p), "is no model, expected a folder"),
+        (lambda r, p: quick().fit([(1, 2)]), "is of type list, expected a path, Interactions"),
+        (lambda r, p: quick().fit(p / "none.csv"), "none.csv: no such file"),
+    ],
+)
+def test_what_is_of_a_wrong_type_is_refused_in_one_line(loaded, tmp_path, ask, message) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        ask(loaded, tmp_path)
+    assert "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def pairs_of(model: Model) -> list[tuple[str, int]]:
+    """The pairs of original ids in all parts of a model's split."""
+    split = model.split
+    return sorted(
+        (str(split.user_ids.of_number(user)), split.item_ids.of_number(item))
         for part in (split.train, split.validation, split.test)
         for user, item in zip(part.users, part.items, strict=True)
-    ]
-    return sorted(found) == sorted(visits)
+    )
 
 
 def as_interactions(visits: list[tuple[str, int]]) -> Interactions:
@@ -144,17 +222,20 @@ def as_interactions(visits: list[tuple[str, int]]) -> Interactions:
     return Interactions(pairs, users, items)
 
 
-FEW = PrepareConfig(min_interactions=1)
-
-
-def test_frames_become_splits(visits) -> None:
+def test_every_kind_of_data_becomes_a_model(visits, tmp_path: Path) -> None:
     import pandas
     import polars
 
     who, what = zip(*visits, strict=True)
-    for library in (pandas, polars):
-        frame = library.DataFrame({"user": who, "item": what})
-        assert same_pairs(as_split(frame, FEW), visits)
+    table = tmp_path / "visits.csv"
+    table.write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in visits))
+    columns = {"user": who, "item": what}
+    for data in (table, pandas.DataFrame(columns), polars.DataFrame(columns)):
+        fitted = quick(epochs=1).fit(data, min_interactions=1)
+        assert pairs_of(fitted.model) == sorted(visits)
+    matrix = as_interactions(visits).pairs.csr()  # row and column numbers are its ids
+    fitted = quick(epochs=1).fit(matrix, min_interactions=1)
+    assert len(pairs_of(fitted.model)) == len(visits)
 
 
 def test_columns_of_a_frame_may_be_named(visits) -> None:
@@ -165,67 +246,9 @@ def test_columns_of_a_frame_may_be_named(visits) -> None:
     with pytest.raises(InputError, match="user column"):
         quick().fit(frame)
     fitted = quick(epochs=1).fit(frame, user="reader", item="volume", min_interactions=1)
-    assert same_pairs(fitted.model.split, visits)
-
-
-def test_interactions_matrices_and_files_become_splits(visits, tmp_path) -> None:
-    interactions = as_interactions(visits)
-    split = as_split(interactions, FEW)
-    assert same_pairs(split, visits)
-    matrix = as_split(interactions.pairs.csr(), FEW)  # row and column numbers are its ids
-    numbers = zip(interactions.pairs.users.tolist(), interactions.pairs.items.tolist(), strict=True)
-    assert same_pairs(matrix, list(numbers))
-    table = tmp_path / "visits.csv"
-    table.write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in visits))
-    assert same_pairs(as_split(table, FEW), visits)
-    split.save(tmp_path / "split.npz")
-    assert as_split(str(tmp_path / "split.npz"), FEW).fingerprint() == split.fingerprint()
-    assert as_split(split, FEW) is split
+    assert pairs_of(fitted.model) == sorted(visits)
 
 
 def test_rare_users_are_left_out_by_default(visits) -> None:
     with pytest.raises(InputError, match="nothing is left after filtering"):
-        quick().fit(as_interactions(visits))
-
-
-def test_other_data_is_refused() -> None:
-    with pytest.raises(InputError, match="cannot fit list; expected a Split, Interactions"):
-        quick().fit([(1, 2)])
-
-
-def test_customizes_a_loaded_model_and_keeps_what_that_took(coded_folder, tmp_path) -> None:
-    recommender = ElasticRecommender.load(coded_folder.root, device="cpu")
-    withdrawn = coded_folder.split().item_ids.values.tolist()[:2]
-    made = recommender.customize("8KB", tmp_path / "watch.elastic", without=withdrawn)
-    content = (tmp_path / "watch.elastic").read_bytes()
-    assert content == made.content
-    assert len(content) < 8_000 == made.budget.n_bytes
-    again = recommender.customize(8_000, tmp_path / "same.elastic", without=withdrawn)
-    assert again.sha256 == made.sha256
-    assert "bytes of 8,000, estimated" in made.summary()
-    with pytest.raises(InputError, match="the smallest possible is"):
-        recommender.customize("1KB", tmp_path / "small.elastic")
-    assert not (tmp_path / "small.elastic").exists()
-
-
-def test_a_fitted_model_is_coded_and_searched_on_the_way(planted, tmp_path, monkeypatch) -> None:
-    from elasticrec import presets
-    from elasticrec.rule.estimator.config import EstimatorConfig, SamplesConfig
-
-    quickly = dataclasses.replace(
-        presets.PRESETS["default"],
-        samples=SamplesConfig(n_samples=60, n_users=60, metric="recall@20", n_held_out=0),
-        estimator=EstimatorConfig(
-            widths=(8,), learning_rates=(0.02,), l2s=(1e-2,), steps=40, max_rounds=1
-        ),
-    )
-    monkeypatch.setitem(presets.PRESETS, "default", quickly)
-    recommender = ElasticRecommender(
-        device="cpu", n_blocks=2, block_size=8, epochs=2, batch_size=512, negatives=32
-    )
-    with pytest.raises(InputError, match="not fitted"):
-        recommender.customize("20KB", tmp_path / "b.elastic")
-    recommender.fit(planted)
-    made = recommender.customize("20KB", tmp_path / "b.elastic", ids="none")
-    assert len(made.content) <= 20_000
-    assert made.found.estimate > 0
+        quick().fit(as_interactions(visits), min_interactions=10)

@@ -59,6 +59,15 @@ class Preset:
         """Plain values, for `model.json` and result lines."""
         return asdict(self)
 
+    def seeded(self, seed: int) -> Preset:
+        """The same settings with one seed for every stage of the pipeline."""
+        return replace(
+            self,
+            train=replace(self.train, seed=seed),
+            compression=replace(self.compression, seed=seed),
+            order=replace(self.order, seed=seed),
+        )
+
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Preset:
         """The settings that `as_dict` gave."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from math import inf
 from pathlib import Path
 from shutil import copytree, rmtree
 from tempfile import mkdtemp
@@ -27,7 +28,7 @@ class ElasticRecommender:
 
     Args:
         preset: the settings to start from: `default`, `demo`, or one of the paper's.
-        seed: fixes the split, where one is made, and the training.
+        seed: fixes all that is drawn: the split, where one is made, and every stage.
         device: `auto`, `cpu` or `cuda`, for training and evaluation.
         settings: fields of `TrainConfig` that differ from the preset, such as `epochs=10`.
     """
@@ -36,12 +37,14 @@ class ElasticRecommender:
         self, preset: str = "default", *, seed: int = 0, device: str = "auto", **settings: Any
     ) -> None:
         chosen = preset_named(preset)
-        known = [field.name for field in fields(chosen.train)]
-        for name in settings:
+        known = {field.name: getattr(chosen.train, field.name) for field in fields(chosen.train)}
+        for name, value in {"seed": seed, **settings}.items():
             if name not in known:
                 raise InputError(f"unknown setting {name!r}, expected one of {', '.join(known)}")
+            _check_type(name, value, known[name])
         self.preset, self.seed, self.device, self.settings = preset, seed, device, settings
-        self.config = replace(chosen, train=replace(chosen.train, seed=seed, **settings))
+        chosen = chosen.seeded(seed)
+        self.config = replace(chosen, train=replace(chosen.train, **settings))
         self._model: Model | None = None
         self._ranker: Ranker | None = None
 
@@ -112,6 +115,8 @@ class ElasticRecommender:
         """Evaluate the file of a budget, or the whole stream, on the held-out items of a part."""
         from elasticrec.stream.curve import evaluate_stream
 
+        if isinstance(metrics, str):
+            raise InputError(f"metrics: {metrics!r}, expected a list such as ['recall@50']")
         size = None if budget is None else Budget.of(budget)
         return evaluate_stream(self.model, size, part=part, metrics=metrics, device=self.device)
 
@@ -150,6 +155,8 @@ class ElasticRecommender:
     def save(self, folder: Path | str) -> None:
         """Write the model folder, which `load` and every command read; a full one is refused."""
         folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: is a file, expected a new or empty folder")
         if folder.exists() and any(folder.iterdir()):
             raise InputError(f"{folder}: holds files already, expected a new or empty folder")
         copytree(self.model.root, folder, dirs_exist_ok=True)
@@ -162,3 +169,12 @@ class ElasticRecommender:
         recommender = cls(device=device)
         recommender._model = Model.open(folder)
         return recommender
+
+
+def _check_type(name: str, value: Any, like: Any) -> None:
+    """Refuse a setting of another type than its default, or one that is not finite."""
+    kind = type(like)
+    names = {bool: "True or False", int: "a whole number", float: "a finite number", str: "a text"}
+    fits = isinstance(value, (int, float) if kind is float else kind)
+    if not fits or isinstance(value, bool) != (kind is bool) or value in (inf, -inf):
+        raise InputError(f"{name} is {value!r}, expected {names[kind]}")

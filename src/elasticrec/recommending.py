@@ -141,8 +141,8 @@ class Ranker:
 
     def _items(self, ids: Iterable[Id], what: str) -> np.ndarray:
         """(n,) int32 numbers of the ids that are known, in their sequence."""
-        if isinstance(ids, str | bytes):
-            raise InputError(f"items {what}: {ids!r} is one text, expected a list of ids")
+        if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+            raise InputError(f"items {what}: {ids!r}, expected a list of ids")
         given = list(ids)
         found = _numbers(self.split.item_ids, given)
         if (found < 0).any():

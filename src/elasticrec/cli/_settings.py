@@ -43,12 +43,7 @@ def configured(
     if seed is not None:
         if seed < 0:
             raise InputError(f"--seed {seed}: expected at least 0")
-        chosen = replace(
-            chosen,
-            train=replace(chosen.train, seed=seed),
-            compression=replace(chosen.compression, seed=seed),
-            order=replace(chosen.order, seed=seed),
-        )
+        chosen = chosen.seeded(seed)
     for text in settings or []:
         path, equals, value = text.partition("=")
         if not equals:
