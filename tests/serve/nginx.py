@@ -2,7 +2,16 @@
 
 import os
 import re
+import shutil
+import subprocess
+import time
+import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
+
+from tests.serve.server import free_port
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
 
@@ -33,3 +42,26 @@ def configuration(place, root, port):
         " application/json json; application/manifest+json webmanifest; }\n"
         f"{server} }}\n"
     )
+
+
+@contextmanager
+def serving(place, root):
+    """The URL of an nginx that serves a published folder; skips where there is no nginx."""
+    program = shutil.which("nginx")
+    if program is None:
+        pytest.skip("no nginx on this machine: the published folder was not tested behind it")
+    port = free_port()
+    (place / "nginx.conf").write_text(configuration(place, root, port))
+    process = subprocess.Popen([program, "-c", place / "nginx.conf", "-p", place])
+    url = f"http://127.0.0.1:{port}/"
+    try:
+        for _ in range(200):
+            try:
+                urllib.request.urlopen(url + "models.json").close()
+                break
+            except OSError:
+                time.sleep(0.02)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()

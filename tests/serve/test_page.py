@@ -14,6 +14,7 @@ from elasticrec.stream.publish import publish
 from elasticrec.stream.withdrawn import WithdrawnList
 from tests.serve.browsing import OPTIONS, SCREENSHOTS, Visit, chromium, fetched, ranked
 from tests.serve.making import QUALITIES, servable
+from tests.serve.nginx import serving
 from tests.serve.server import Server
 
 TITLES = [f"Book {n} – ein Buch" for n in (7, 12, 700)]
@@ -204,6 +205,19 @@ def test_a_published_folder_in_a_folder_works_without_a_network(browser, books, 
     visit.ready()
     assert (visit.liked, visit.listed) == ([TITLES[0]], listed)
     visit.close(offline=True)
+
+
+def test_behind_nginx_a_larger_size_fetches_the_missing_range(browser, books, points, tmp_path):
+    publish(books, tmp_path / "site", page=page_files.published())
+    with serving(tmp_path, tmp_path / "site") as url:
+        visit = Visit(browser, url)
+        visit.like(TITLES[0])
+        visit.asked()
+        visit.move("End")
+        assert visit.asked() == [f"bytes={points[4]['bytes']}-{points[-1]['bytes'] - 1}"]
+        expected = ranked(url, visit.held, TITLES[:1], tmp_path, listing="models.json")
+        assert visit.listed == expected
+        visit.close()
 
 
 def test_it_works_without_a_network_after_the_first_visit(browser, url, points, tmp_path):

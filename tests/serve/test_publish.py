@@ -3,7 +3,6 @@
 import gzip
 import json
 import shutil
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -20,7 +19,7 @@ from elasticrec.stream.index import read_index
 from elasticrec.stream.publish import publish
 from elasticrec.stream.withdrawn import WithdrawnList
 from tests.serve.making import servable
-from tests.serve.server import free_port
+from tests.serve.nginx import serving
 
 
 @pytest.fixture
@@ -181,29 +180,6 @@ def test_bad_input_is_one_line(books, tmp_path):
         assert said in done.stderr
 
 
-@pytest.fixture
-def nginx(tmp_path):
-    """The URL of an nginx that serves `site` as the page of docs/deploy.md says."""
-    program = shutil.which("nginx")
-    if program is None:
-        pytest.skip("no nginx on this machine: the published folder was not tested behind it")
-    from tests.serve.nginx import configuration
-
-    port = free_port()
-    (tmp_path / "nginx.conf").write_text(configuration(tmp_path, tmp_path / "site", port))
-    process = subprocess.Popen([program, "-c", tmp_path / "nginx.conf", "-p", tmp_path])
-    url = f"http://127.0.0.1:{port}/"
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(url + "models.json").close()
-            break
-        except OSError:
-            time.sleep(0.02)
-    yield url
-    process.terminate()
-    process.wait()
-
-
 def fetch(url, **headers):
     """Status, headers and body."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -220,7 +196,14 @@ def site(books, tmp_path):
     return tmp_path / "site"
 
 
-def test_behind_nginx_a_range_is_a_recommender_and_the_rest_an_upgrade(site, nginx, books):
+@pytest.fixture
+def nginx(site, tmp_path):
+    """The URL of an nginx that serves `site` as docs/deploy.md says."""
+    with serving(tmp_path, site) as url:
+        yield url
+
+
+def test_behind_nginx_a_range_is_a_recommender_and_the_rest_an_upgrade(nginx, books):
     listed = json.loads(fetch(nginx + "models.json")[2])["models"][0]
     url = urljoin(nginx + "models.json", listed["files"]["stream"])
     status, headers, first = fetch(url, Range="bytes=0-4999")
@@ -235,7 +218,7 @@ def test_behind_nginx_a_range_is_a_recommender_and_the_rest_an_upgrade(site, ngi
     assert fetch(url, If_None_Match=etag)[0] == 304
 
 
-def test_behind_nginx_files_have_their_types_and_lifetimes(site, nginx):
+def test_behind_nginx_files_have_their_types_and_lifetimes(nginx):
     files = json.loads(fetch(nginx + "models.json")[2])["models"][0]["files"]
     for path, kind, lifetime in (
         ("", "text/html", "no-cache"),
