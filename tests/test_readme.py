@@ -1,7 +1,7 @@
 """The README's examples, run as they are printed on a small slice of goodbooks."""
 
 import re
-import shlex
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from elasticrec.cli.main import app
-from elasticrec.data.readers.embedded import read_goodbooks
-from elasticrec.data.interactions import Ids, Interactions, Pairs
+from elasticrec.data.ids import Ids
+from elasticrec.data.interactions import Interactions, Pairs
+from elasticrec.data.readers.lists import read_goodbooks
+
+pytest.importorskip("torch")
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -37,37 +40,45 @@ def small_goodbooks():
     return Interactions(pairs, Ids.dense(300), ids, titles=titles, name="goodbooks")
 
 
-def test_python_example(small_goodbooks, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    code = example("python", "ElasticRecommender")
-    assert code.count('"goodbooks"') == 1
-    exec(code.replace('"goodbooks"', "small_goodbooks"), {"small_goodbooks": small_goodbooks})
-    evaluation, *books = capsys.readouterr().out.strip().split("\n")[-11:]
-    assert "recall@20" in evaluation
-    known = {f"{i} {title}" for i, title in titles(small_goodbooks).items()}
-    assert len(books) == 10
-    assert set(books) <= known
-    assert (tmp_path / "MODEL").is_dir()
-
-
-def test_command_line_example(small_goodbooks, tmp_path, monkeypatch):
+@pytest.fixture
+def books_csv(small_goodbooks, tmp_path, monkeypatch):
+    """The same as a table in the working folder, which is empty otherwise."""
     monkeypatch.chdir(tmp_path)
     users = small_goodbooks.user_ids.values[small_goodbooks.pairs.users]
     books = small_goodbooks.item_ids.values[small_goodbooks.pairs.items]
     rows = [f"{user},{book}" for user, book in zip(users, books, strict=True)]
     Path("books.csv").write_text("\n".join(["user_id,book_id", *rows]) + "\n")
-    lines = example("", "elasticrec train").splitlines()
-    commands = [shlex.split(line)[1:] for line in lines if line.startswith("elasticrec ")]
-    shown = []
-    for command in commands:
-        result = CliRunner().invoke(app, command)
-        assert result.exit_code == 0, (command, result.output)
-        shown.append(result.stdout)
-    assert [command[0] for command in commands][:3] == ["data", "train", "evaluate"]
-    for listed in shown[-2:]:
-        found = set(map(int, re.findall(r"\d+", listed)))
-        assert len(found & set(titles(small_goodbooks))) >= 5
 
 
-def titles(interactions):
-    return dict(zip(interactions.item_ids.values.tolist(), interactions.titles, strict=True))
+def test_python_examples(small_goodbooks, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code = example("python", "ElasticRecommender")
+    assert code.count('"goodbooks"') == 1
+    exec(code.replace('"goodbooks"', "small_goodbooks"), {"small_goodbooks": small_goodbooks})
+    titles = zip(small_goodbooks.item_ids.values, small_goodbooks.titles, strict=True)
+    listed = capsys.readouterr().out.strip().splitlines()
+    assert len(listed) == 5
+    assert set(listed) <= {f"{book} {title}" for book, title in titles}
+    assert Path("MODEL/model.json").exists()
+    exec(example("python", "elasticrec_device"), {})  # takes the file that the first one wrote
+    assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_command_line_example(books_csv):
+    """`goodbooks` is replaced by the table; every other word is the README's."""
+    shown = {}
+    for line in example("", "elasticrec fit").splitlines():
+        command = line.partition("  #")[0].strip()
+        if not command.startswith("elasticrec "):
+            subprocess.run(command, shell=True, check=True)
+            continue
+        words = command.replace("fit goodbooks", "fit books.csv").split()[1:]
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, (command, result.output, result.exception)
+        shown[words[0]] = result.stdout
+    assert {"fit", "recommend", "evaluate", "customize", "inspect", "curve"} <= set(shown)
+    books = {line.split(",")[1] for line in Path("books.csv").read_text().splitlines()[1:]}
+    listed = [line.split()[1] for line in shown["recommend"].splitlines()[1:]]
+    assert len(listed) == 5
+    assert set(listed) <= books - {"13", "55", "126"}
+    assert Path("curve.png").exists()
