@@ -1,4 +1,4 @@
-"""How long `import elasticrec` and `elasticrec --help` take, each in a process of its own.
+"""Seconds of `import elasticrec` and `elasticrec --help`, each in a process of its own.
 
     python -m benchmarks.startup [--runs 15]
 
@@ -21,7 +21,7 @@ MEASURED = {
     "import": (["-c", "import elasticrec"], 0.3),
     "help": (["-m", "elasticrec", "--help"], 0.5),
 }
-"""What is run, and the seconds it may take."""
+"""Arguments of Python, and the seconds that they may take."""
 
 
 def seconds(arguments: list[str]) -> float:

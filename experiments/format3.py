@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from elasticrec.compression.rotation import energy_rotation
 
 BLOCK, PLANES, GROUPS, LETTERS, POINTS = 8, 8, 20, 256, 1 << 14
 FIRST, RATIO = 1.1, 0.55
-"""The step of the first sign in units of the spread, and each further step beside the last."""
+"""Step of the first sign in units of the spread, and of each further one beside the last."""
 SIGNS = (2.0 * ((np.arange(256)[:, None] >> np.arange(BLOCK)) & 1) - 1).astype(np.float32)
 """(256, 8): +1 where bit j of a byte is set, else -1."""
 LEFT_OVER = np.array([1.0, 0.364, 0.121, 0.0376, 0.0143, 0.0067, 0.0042, 0.0032, 0.0028])
@@ -32,12 +33,10 @@ LEAST_SHARE, MOST_SHARE, NEIGHBOUR_BYTES = 1 / 12, 2.5, 2.5
 """Bytes of neighbours beside those of planes, between which a row had a place on the menu."""
 FIXED_BYTES = 64 + 32 * 8 + 64 + 512 + 4 * (36 + 256 + 16)
 """Everything but groups, means, words, letters, scales, planes, gains and neighbours."""
-_ITEMS_AT_ONCE = 1 << 13
 
 
-@dataclass(frozen=True)
-class Row:
-    """What every item keeps."""
+class Row(NamedTuple):
+    """Planes and neighbours of every item."""
 
     depths: tuple[int, ...]
     """(N,) planes of each block."""
@@ -104,7 +103,7 @@ class Format3:
         N, V, D = self.planes.shape[0], self.planes.shape[2], self.originals.shape[1]
         K, G, planes = len(self.words), len(self.means), sum(row.depths)
         fixed = FIXED_BYTES + G * (16 + N) + 2 * (G + 1) * D + 12 * N
-        fixed += (32 * D * K + LETTERS * BLOCK) if K else 0
+        fixed += 32 * D * K + LETTERS * BLOCK * (K > 0)
         full, rest = divmod(max(1, (V - 1).bit_length()), 8)
         slot = full * V + rest * -(-V // 8) + -(-V // 2)
         return fixed + V * (planes + (planes > 0)) + slot * row.neighbours
@@ -148,27 +147,24 @@ class Format3:
         step = np.log(high / low) / 255
         if step == 0:
             return gains.astype(np.float32)
-        at = np.rint(np.log(np.maximum(gains, low) / low) / step)
-        return np.asarray(low * np.exp(at * step), dtype=np.float32)
+        levels = np.rint(np.log(np.maximum(gains, low) / low) / step)
+        return np.asarray(low * np.exp(levels * step), dtype=np.float32)
 
 
 def encode(items: np.ndarray, *, seed: int = 0) -> Format3:
     """The codes of item vectors (V, D) as they are scored, the most popular item first."""
     rng = np.random.default_rng(seed)
-    V, D = items.shape
-    N = D // BLOCK
+    V, N = len(items), items.shape[1] // BLOCK
     turned = (items @ (energy_rotation(items) @ _inside_blocks(N, rng))).astype(np.float32)
-    energy = _energy(turned)
-    sizes = [len(group) for group in np.array_split(np.arange(V), min(GROUPS, V))]
-    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    firsts = [group[0] for group in np.array_split(np.arange(V), min(GROUPS, V))]
+    bounds = np.array([*firsts, V])
     means = np.stack([turned[a:b].mean(axis=0) for a, b in pairwise(bounds)]).astype(np.float16)
     rest = turned - np.repeat(means.astype(np.float32), np.diff(bounds), axis=0)
     originals, planes = rest.copy(), np.zeros((N, PLANES, V), dtype=np.uint8)
     words, letters = [], np.zeros((N, LETTERS, BLOCK), dtype=np.float32)
-    K = word_lists(V, N)
-    for k in range(K):
-        points = rest[rng.permutation(V)[:POINTS]]
-        codewords, scale = quantized(fit_codewords(points, rng, rounds=8))
+    for k in range(K := word_lists(V, N)):
+        fitted = fit_codewords(rest[rng.permutation(V)[:POINTS]], rng, rounds=8)
+        codewords, scale = quantized(fitted)
         words.append(pair_sums(codewords.astype(np.float32)) * np.float32(scale))
         planes[k, 0] = nearest(rest, words[k])
         rest -= words[k][planes[k, 0]]
@@ -180,9 +176,8 @@ def encode(items: np.ndarray, *, seed: int = 0) -> Format3:
             planes[n, first[n] - 1] = nearest(blocks[:, n], letters[n])
             blocks[:, n] -= letters[n, planes[n, first[n] - 1]]
     spreads = _spreads(rest)
-    steps = _signs(rest, spreads, planes, first)
-    coded = tuple(words), letters, spreads, steps, planes
-    return Format3(means, bounds, *coded, originals, energy)
+    coded = (tuple(words), letters, spreads, _signs(rest, spreads, planes, first), planes)
+    return Format3(means, bounds, *coded, originals, _energy(turned))
 
 
 def word_lists(n_items: int, n_blocks: int) -> int:
@@ -242,9 +237,8 @@ def _signs(
 def _energy(turned: np.ndarray) -> np.ndarray:
     """(N,) mean square of what each block adds to a score of two items."""
     users, items = _blocks(turned), _blocks(turned - turned.mean(axis=0))
-    return np.array(
-        [((u.T @ u) * (e.T @ e)).sum() / len(u) ** 2 for u, e in zip(users, items, strict=True)]
-    )
+    pairs = zip(users, items, strict=True)
+    return np.array([((u.T @ u) * (e.T @ e)).sum() / len(u) ** 2 for u, e in pairs])
 
 
 def _inside_blocks(n_blocks: int, rng: np.random.Generator) -> np.ndarray:

@@ -165,7 +165,7 @@ class Old:
         self.votes = Votes(coded.neighbours, np.full((1, 2), largest), kept, "history")
 
     def measure(self, users: np.ndarray, weight: float) -> Evaluation:
-        """How well some users' validation items are ranked."""
+        """Metrics of some users' validation items."""
         asked = questions(self.split, "validation", users)
         score = self._scorer(asked.users, weight)
         return evaluate_scores(

@@ -25,7 +25,7 @@ LIBRARY = tuple(
 """The library's code that can change a number; the command line and the service cannot."""
 
 CODE = ("src", "device", "experiments", "benchmarks", "pyproject.toml", "constraints.txt")
-"""What a measurement depends on: uncommitted changes here, results aside, make a commit dirty."""
+"""Places that a measurement depends on: uncommitted changes in them make a commit dirty."""
 
 
 @lru_cache(maxsize=8)
@@ -92,7 +92,7 @@ def machine() -> str:
 
 
 def cores() -> int:
-    """How many CPU cores this process may use."""
+    """CPU cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -140,7 +140,7 @@ def without_machine_paths(text: str) -> str:
 
 
 def _git(*arguments: str) -> str:
-    """What git answers, stripped; "" where there is no git or no repository."""
+    """The answer of git, stripped; "" where there is no git or no repository."""
     try:
         answer = subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True

@@ -24,11 +24,11 @@ Work = Callable[[T], str]
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What became of one task."""
+    """The end of one task."""
 
     task: T
     said: str
-    """What the work said, or why it failed."""
+    """The words of the work, or the reason why it failed."""
     failed: bool
     seconds: float
 
@@ -52,7 +52,7 @@ def run_all(
     then: Callable[[Outcome[T]], Sequence[T]] = lambda _: (),
     seconds: float | None = None,
 ) -> list[Outcome[T]]:
-    """What became of every task, in the order they ended; each end is printed.
+    """The outcome of every task, in the order they ended; each end is printed.
 
     Args:
         jobs: tasks at the same time; 1 works in this very process.

@@ -108,7 +108,7 @@ def _at(array: np.ndarray, offset: int = 0) -> ctypes.c_void_p:
 
 
 def node_times(bundle: Path, vector: Path, people: int) -> dict[str, float]:
-    """What the JavaScript runtime takes on one core by its own benchmark; empty without Node."""
+    """Milliseconds of the JavaScript runtime on one core; empty without Node."""
     node, bench = shutil.which("node"), ROOT / "device" / "js" / "bench.js"
     if node is None or not bench.exists():
         return {}

@@ -23,7 +23,7 @@ from experiments.baselines.packing import code_scales, decode_scales
 
 
 class Composition(Protocol):
-    """How items are composed."""
+    """A way to compose items of other tables."""
 
     def tables(self, items: Tensor, generator: torch.Generator) -> Tables:
         """First values of the tables, given what first vectors (V, D) of the items could be."""

@@ -1,4 +1,4 @@
-"""What every compared method offers: fit to a budget, evaluate, save, load.
+"""The contract of every compared method: fit to a budget, evaluate, save, load.
 
 A `Fitted` holds the arrays that a device would hold, so that its bytes are counted: `n_bytes` is
 their length plus that of one person's vector. Scores are made from these arrays alone. A method may
@@ -65,9 +65,9 @@ class Fitted:
     """A trained method, exactly as a device would hold it, and the vectors a server would send."""
 
     form: str
-    """How `stored` is read: a name of `DECODERS`."""
+    """A name of `DECODERS`, by which `stored` is read."""
     stored: dict[str, np.ndarray]
-    """What lies on the device, each array in the very type it is stored in."""
+    """The arrays on the device, each in the type it is stored in."""
     users: np.ndarray | None
     """(U, k) vectors that a server sends, one to each person; None where her history suffices."""
     dimensions: int
@@ -85,7 +85,7 @@ class Fitted:
 
     @property
     def person(self) -> str:
-        """What is known of a person: `vector` or `history`."""
+        """The kind of person it ranks for: `vector` or `history`."""
         return "history" if self.users is None else "vector"
 
     def evaluate(
@@ -96,7 +96,7 @@ class Fitted:
         device: str = "auto",
         part: Part = "test",
     ) -> Evaluation:
-        """How well it ranks a part, exactly and from the stored arrays; values per user are kept.
+        """Metrics of a part, exact and from the stored arrays; values per user are kept.
 
         Args:
             users: numbers of those to measure on; by default everyone.
@@ -136,7 +136,7 @@ class Fitted:
 
     @classmethod
     def load(cls, path: Path | str) -> Fitted:
-        """What `save` wrote."""
+        """The method that `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
             arrays = {name: file[name] for name in file.files}
@@ -207,7 +207,7 @@ class Baseline(Protocol):
 def _evaluate_votes(
     neighbours: Neighbours, asked: Questions, metrics: tuple[str, ...], device: str
 ) -> Evaluation:
-    """How well the votes of what each person has rank; without votes, by number."""
+    """Metrics of the votes that each history casts; without votes, items rank by number."""
     from scipy.sparse import csr_matrix
 
     where, V = pick_device(device), neighbours.n_items

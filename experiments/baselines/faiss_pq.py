@@ -39,7 +39,7 @@ TRIALS: list[dict[str, Any]] = [
 
 
 class Shape(NamedTuple):
-    """How vectors are cut and coded."""
+    """Numbers, bits and parts of a code."""
 
     dimensions: int
     """D: numbers that are coded."""

@@ -31,7 +31,7 @@ LARGEST = 256
 KEPT = 2
 """Trainings kept in memory, so that several budgets may share one."""
 METRIC, VALIDATION_USERS = "recall@50", 3_000
-"""What a method chooses by, where it has a choice of its own."""
+"""Metric, and users at most, by which a method makes choices of its own."""
 TRAINED = {field.name for field in fields(TrainConfig)}
 
 OUR_TRIALS: list[dict[str, Any]] = [
@@ -52,7 +52,7 @@ class Training:
     items: np.ndarray
     """(V, D) float32."""
     seconds: float
-    """What it took, the counting of co-occurring items included."""
+    """Time to train, the counting of co-occurring items included."""
 
 
 def our_config(
@@ -71,7 +71,7 @@ def our_config(
 
 
 def paper_config(dimensions: int, settings: dict[str, Any], seed: int, epochs: int) -> TrainConfig:
-    """Products of plain vectors told from items of each pair's own, but for a trial's settings."""
+    """Products of plain vectors, negatives of each pair's own, and the settings of a trial."""
     found: dict[str, Any] = {"base": "mf", "loss": "bpr", "cooccurrence": 0.0}
     found |= {"learning_rate": 5e-3, "negatives": 4}
     return _config(dimensions, found | settings, seed, epochs)

@@ -57,7 +57,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
 
 
 class Shape(NamedTuple):
-    """How items are coded."""
+    """Dimensions, bits and number of codebooks."""
 
     dimensions: int
     bits: int
@@ -159,7 +159,7 @@ class Start:
         return self.base
 
     def arrays(self, vectors: Training, codebooks: Tensor, codes: Tensor) -> dict[str, np.ndarray]:
-        """What is stored of codebooks and codes."""
+        """Codebooks and codes as they are stored."""
         numbers = codes.cpu().numpy()
         stored = {
             "codebooks": codebooks.detach().cpu().numpy().astype(np.float16),

@@ -63,7 +63,7 @@ def beside_bytes(n_items: int, sizes: tuple[int, ...], dimensions: int) -> int:
 def stored_sizes(
     tables: dict[str, np.ndarray], sizes: tuple[int, ...], chosen: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """What is stored: numbers item by item, each item's size, the maps."""
+    """The arrays to store: numbers item by item, each item's size, the maps."""
     widths = np.array(sizes)[chosen]
     kept = np.arange(sizes[-1]) < widths[:, None]
     return {

@@ -1,13 +1,12 @@
-"""Neighbours alone: what a history votes for, by co-occurrence or by a sparse linear model.
+"""Neighbours alone: votes of a history, by co-occurrence or by a sparse linear model.
 
 `itemcf`: the strongest co-occurring items of each item. `sparse-linear`: EASE- or SLIM-like, a
 ridge regression of each item on a few others. Both are packed as our own neighbours are, a number
-of ⌈log2 V⌉ bits and a weight of 4 bits each, and need no vector from a server. What papers leave
-open: how popular items and busy people are held back (tried), and how long lists should be: longer
-ones fit at larger budgets but often rank worse, so validation chooses a length among those that
-fit, and weights may be raised to a power, which lets long lists tell near from far. A linear model
-of up to 16 voters may choose them one by one (`coding.linear`); any list may be solved at once over
-what co-occurs most.
+of ⌈log2 V⌉ bits and a weight of 4 bits each, and need no vector from a server. Left open by papers:
+how popular items and busy people are held back (tried), and how long lists should be. Longer ones
+fit at larger budgets but often rank worse, so validation chooses a length among those that fit, and
+weights may be raised to a power, which widens the gaps of long lists. A linear model chooses up to
+16 voters one by one (`compression.linear`); longer lists are solved at once.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class NeighboursAlone:
     name: str
     """`itemcf` or `sparse-linear`."""
     tried: list[dict[str, Any]]
-    """What is tried."""
+    """Settings to be tried."""
     losses: tuple[str, ...] = ("none",)
     sizes: str = "any"
 

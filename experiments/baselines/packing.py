@@ -20,7 +20,7 @@ def unpack(planes: np.ndarray, n: int) -> np.ndarray:
 
 
 def packed_bytes(n: int, bits: int) -> int:
-    """How many bytes `pack` makes of n numbers."""
+    """Bytes that `pack` makes of n numbers."""
     return bits * -(-n // 8)
 
 
@@ -40,4 +40,4 @@ def decode_scales(codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 SCALE_ENDS_BYTES = 8
-"""What `code_scales` stores beside one byte for each item."""
+"""Bytes that `code_scales` stores beside one for each item."""

@@ -32,7 +32,7 @@ TRIALS: list[dict[str, Any]] = [
 
 
 class Kept(NamedTuple):
-    """How many values are kept, and how they and their places are stored."""
+    """The number of kept values, their type, and the packing of their places."""
 
     n: int
     values: str
