@@ -57,20 +57,11 @@ def curve_of(
     users = curve_persons(split, **drawn)
     metrics = (config.metric, *config.others)
     index = read_index(model.stream_path)
-    person: Person = "history" if model.table.users is None else "vector"
     points = []
     for n_bytes in curve_sizes(index):
-        found = measure(
-            model.codes,
-            model.neighbours,
-            model.weights,
-            prefix_composition(index, n_bytes),
-            split,
-            users=users,
-            person=person,
-            vectors=model.server_vectors(),
-            metrics=metrics,
-            device=device,
+        composition = prefix_composition(index, n_bytes)
+        found = evaluate_composition(
+            model, composition, part="validation", users=users, metrics=metrics, device=device
         )
         point = {"bytes": n_bytes, "bytes_per_item": round(n_bytes / split.n_items, 2)}
         points.append({**point, **_rounded(found.metrics)})
@@ -83,7 +74,7 @@ def curve_of(
         "users": len(asked.users),
         "drawn": drawn,
         "metric": config.metric,
-        "person": person,
+        "person": person_of(model),
         "points": points,
         "full": _rounded(full.metrics),
         "popularity": _rounded(evaluate_popularity(asked, split.n_items, metrics).metrics),
@@ -152,15 +143,35 @@ def evaluate_stream(
     """How well the file of a budget, or the whole stream, ranks the held-out items of everyone."""
     index = read_index(model.stream_path)
     n_bytes = index.ends[-1] if budget is None else index.longest_prefix(budget.n_bytes)
+    composition = prefix_composition(index, n_bytes)
+    return evaluate_composition(model, composition, part=part, metrics=metrics, device=device)
+
+
+def evaluate_composition(
+    model: Model,
+    composition: Composition,
+    *,
+    part: Part = "test",
+    users: np.ndarray | None = None,
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    device: str = "auto",
+) -> Evaluation:
+    """How well any composition of a model ranks the held-out items of some users, or of everyone."""
     return measure(
         model.codes,
         model.neighbours,
         model.weights,
-        prefix_composition(index, n_bytes),
+        composition,
         model.split,
         part=part,
-        person="history" if model.table.users is None else "vector",
+        users=users,
+        person=person_of(model),
         vectors=model.server_vectors(),
         metrics=metrics,
         device=device,
     )
+
+
+def person_of(model: Model) -> Person:
+    """How the persons of a model are known: by vector where it has users."""
+    return "history" if model.table.users is None else "vector"

@@ -94,23 +94,18 @@ def _from_curve(model: Model, n_bytes: int) -> str | None:
 
 def _measured(model: Model, path: Path, n_bytes: int) -> str | None:
     """The quality of a file, measured on the users of the curve."""
-    from elasticrec.evaluation.measure import measure
-    from elasticrec.stream.curve import curve_persons, prefix_composition
+    from elasticrec.stream.curve import curve_persons, evaluate_composition, prefix_composition
     from elasticrec.stream.index import read_index
 
     if not model.has("curve"):
         return None
-    curve, split = model.curve, model.split
+    curve = model.curve
     metric = curve["metric"]
-    found = measure(
-        model.codes,
-        model.neighbours,
-        model.weights,
+    found = evaluate_composition(
+        model,
         prefix_composition(read_index(path), n_bytes),
-        split,
-        users=curve_persons(split, **curve["drawn"]),
-        person=curve["person"],
-        vectors=model.server_vectors(),
+        part=curve["part"],
+        users=curve_persons(model.split, **curve["drawn"]),
         metrics=(metric,),
     )
     value = found.metrics[metric]
