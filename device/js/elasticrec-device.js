@@ -1,92 +1,68 @@
-// Ranks a catalogue on the device from one bundle: views on the file's bytes, codes stay packed.
-// For browsers and Node 20. Written from docs/bundle-format.md; (n) names a section of that page.
+// Ranks a catalogue on the device from one stream, every prefix of which is a recommender.
+// For browsers and Node 20. Written from docs/stream-format.md; [n] names a section of that page.
 
 /** @typedef {ArrayBuffer | Uint8Array<ArrayBuffer>} Bytes a file's bytes */
-/** @typedef {Uint8Array<ArrayBuffer>} View some bytes of a file, not copied */
-/** @typedef {Record<string, View | undefined>} Sections by name */
-/** @typedef {number | bigint | string} Id an original id; integers from 2^53 on are bigint */
-/**
- * @typedef {object} Ask
- * @property {Iterable<Id>} [history] what the person has; ids that do not occur are skipped
- * @property {Bytes | null} [user] her vector file from the server (13)
- * @property {number} [k] how many items to list, 20 unless told
- * @property {Iterable<Id>} [exclude] never list these
- * @property {Iterable<Id> | null} [only] list none but these
- * @property {boolean} [repeat] list items of the history too
- * @property {boolean} [why] name the history item with the largest vote for each listed one
- */
+/** @typedef {Uint8Array<ArrayBuffer>} View bytes that are not copied */
+/** @typedef {number | bigint | string} Id an item's id; integers from 2^53 on are bigints */
+/** @typedef {{history?: Iterable<Id>, vector?: Bytes | null, k?: number, exclude?: Iterable<Id>,
+ * only?: Iterable<Id> | null, repeat?: boolean, why?: boolean}} Ask as README.md explains */
 /** @typedef {{id: Id, number: number, score: number, why?: Id | null}} Listed one item of a list */
 /** @typedef {{items: Listed[], unknown: number}} List `unknown`: history ids that were skipped */
 /** @typedef {{ids: string[], titles: (string | null)[] | null}} Catalogue by item number */
-/** @typedef {ReturnType<typeof readGroups>['groups'][number]} Group */
-/** @typedef {{u: Float32Array, held: Uint32Array, isHeld: Uint8Array, kind: number}} Person (10) */
-/** @typedef {(first: number, scores: Float32Array) => void} Take one stretch of items */
+/** @typedef {{minSequence?: number | bigint}} OpenOptions refuse a smaller sequence number */
+/** @typedef {{bytes: View, etag: string | null, stream: Stream, complete: boolean}} Fetched */
+/** @typedef {OpenOptions & {onPart?: (fetched: Fetched) => unknown, every?: number, key?: View,
+ * budget?: number, previous?: Partial<Fetched> | null, signal?: AbortSignal}} FetchOptions */
+/** @typedef {ReturnType<typeof chunksOf> extends Generator<infer T> ? T : never} Chunk */
+/** @typedef {{width: number, words: Int8Array, have: number}} Codebook `have` codewords so far */
+/** @typedef {{book: Codebook, first: number, scale: number, weights: number[]}} Column */
 
-/** A file that breaks a rule of the format or belongs to another model, or an unknown item. */
-export class BundleError extends Error { name = 'BundleError'; }
+/** A file breaks a rule of the format, is cut too short, or belongs to another model. */
+export class StreamError extends Error { name = 'StreamError'; }
 
-const MAGIC = '89454c4153544943', VECTOR = '89454c564543544f', PATCH = '89454c5041544348';
-const KINDS = ' SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN WORDS'.split(' ');
-const PREFIX = 64, ENTRY = 32, LARGEST = 1e6, STRETCH = 2048;
-const UPPER = new Uint8Array(Uint16Array.of(1).buffer)[0]; // the half of a u64 that weighs more
+const MAGIC = '89454c4153544943', VECTOR = '89454c564543544f', WITHDRAWN = '89454c5749544844';
+const CODEBOOK = 1, COLUMNS = 2, CODES = 3, NEIGHBOURS = 4, IDS = 5; // kinds of chunks
+const TILE = 2048; // items scored at a time: their sums stay in the processor's cache
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // a mark is text too
-const word = new Uint32Array(1), float = new Float32Array(word.buffer), { fround } = Math;
 
+/** @param {string} what @param {unknown} found @param {unknown} expected @returns {never} */
+function refuse(what, found, expected) {
+  throw new StreamError(`${what}: found ${found}, expected ${expected}`);
+}
 /** @param {unknown} found @param {unknown} expected @param {string} what */
-function same(found, expected, what) {
-  if (found !== expected) throw new BundleError(`${what}: ${found}, expected ${expected}`);
-}
-
+const same = (found, expected, what) => found === expected || refuse(what, found, expected);
 /** @param {number} value @param {number} least @param {number} most @param {string} what */
-function within(value, least, most, what) {
-  if (value >= least && value <= most) return value;
-  throw new BundleError(`${what}: ${value}, expected ${least} to ${most}`);
+const within = (value, least, most, what) => (
+  value >= least && value <= most ? value : refuse(what, value, `${least} to ${most}`));
+/** @param {object} options @param {string} names @param {string} what */
+function checkOptions(options, names, what) {
+  const wrong = Object.keys(Object(options)).find((name) => !names.split(' ').includes(name));
+  if (Object(options) === options && wrong === undefined) return;
+  throw new TypeError(`${what}: found option ${wrong ?? options}, expected any of: ${names}`);
 }
-
 /** The bytes as they lie; never as a Buffer, whose slice is no copy. @param {Bytes} file */
-const bytesOf = (file) => (ArrayBuffer.isView(file)
-  ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength) : new Uint8Array(file));
+function bytesOf(file) {
+  if (file instanceof ArrayBuffer) return new Uint8Array(file);
+  if (file instanceof Uint8Array) return new Uint8Array(file.buffer, file.byteOffset, file.length);
+  throw new TypeError(`file: found ${typeof file}, expected an ArrayBuffer or a Uint8Array`);
+}
 /** @param {View} bytes */
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 /** @param {Uint8Array} bytes */
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-/** @param {Uint8Array} bytes @param {number} from @param {number} to */
-const checkZero = (bytes, from, to) => (
-  same(hex(bytes.subarray(from, to)), '00'.repeat(to - from), `reserved bytes from ${from}`));
-/** A u64, beyond 2^53 rounded: beyond every limit. @param {DataView} view @param {number} at */
-const u64 = (view, at) => view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
-/** Whether bit i is set. @param {Uint8Array} bits @param {number} i */
-const has = (bits, i) => ((bits[i >> 3] >> (i & 7)) & 1) === 1;
-
-/** Item numbers below V as bits. @param {number} V @param {Iterable<number>[]} sets */
-function bitsOf(V, ...sets) {
-  const bits = new Uint8Array(Math.ceil(V / 8));
-  for (const set of sets) for (const i of set) bits[i >> 3] |= 1 << (i & 7);
-  return bits;
-}
-
-/** Numbers of binary16, which are finite. @param {View} bytes @param {string} what */
-function halves(bytes, what) {
-  const view = viewOf(bytes);
-  return Float32Array.from({ length: bytes.length / 2 }, (_, i) => {
-    const half = view.getUint16(2 * i, true);
-    word[0] = (half & 0x7fff) << 13; // the exponents' zero points are 112 apart
-    return within((half & 0x8000 ? -float[0] : float[0]) * 2 ** 112, -65504, 65504, what);
-  });
-}
-
-/** @param {Uint8Array} bytes @param {number} least @param {string} magic @param {string} what */
-function checkStart(bytes, least, magic, what) {
-  within(bytes.length, least, 2 ** 40, `length of the ${what}`);
-  same(hex(bytes.subarray(0, 8)), magic, `first bytes of the ${what}`);
-  same(bytes[8] | (bytes[9] << 8), magic === MAGIC ? 3 : 1, `version of the ${what}`);
+/** A number, or from 2^53 on a bigint. @param {bigint} value */
+const plain = (value) => (value > Number.MAX_SAFE_INTEGER ? value : Number(value));
+/** 1 at some item numbers below V, -1 being none. @param {number} V @param {number[]} numbers */
+function marksOf(V, numbers) {
+  const marks = new Uint8Array(V);
+  for (const i of numbers) if (i >= 0) marks[i] = 1;
+  return marks;
 }
 
 const CRC = Uint32Array.from({ length: 256 }, (_, i) => {
   for (let bit = 0; bit < 8; bit++) i = (i >>> 1) ^ (i & 1 ? 0xedb88320 : 0);
   return i;
 });
-
 /** @param {Uint8Array} bytes */
 function crc32(bytes) {
   let c = -1;
@@ -94,506 +70,529 @@ function crc32(bytes) {
   return ~c >>> 0;
 }
 
-/** @param {View} bytes @param {string} expected @param {string} what */
-async function checkSha256(bytes, expected, what) {
-  const subtle = globalThis.crypto?.subtle;
-  if (!subtle) throw new Error('no WebCrypto: hashes are checked on https and localhost alone');
-  const found = hex(new Uint8Array(await subtle.digest('SHA-256', bytes)));
-  same(found, expected.toLowerCase(), `SHA-256 of the ${what}`);
+/** Checks how a file begins. @param {View} bytes @param {number} least its length at least
+ * @param {string} magic @param {number} version @param {string} what */
+function checkStart(bytes, least, magic, version, what) {
+  within(bytes.length, least, 2 ** 40, `length of the ${what}`);
+  same(hex(bytes.subarray(0, 8)), magic, `first bytes of the ${what}`);
+  same(bytes[8] | (bytes[9] << 8), version, `version of the ${what}`);
+  return viewOf(bytes);
+}
+/** @param {DataView} view @param {number} at @param {string} what */
+const float = (view, at, what) => within(view.getFloat32(at, true), 0, 1e9, what);
+
+/** The head [1]: what it says, and what ranking needs of it. @param {View} bytes */
+function readHead(bytes) {
+  const view = checkStart(bytes, 12, MAGIC, 4, 'stream');
+  const N = within(view.getUint16(10, true), 1, 64, 'blocks of an item'), D = 8 * N, size = 276 + D;
+  within(bytes.length, size, 2 ** 40, 'length of the stream');
+  same(crc32(bytes.subarray(0, size - 4)), view.getUint32(size - 4, true), 'CRC of the head');
+  same(view.getUint32(20, true), 0, 'reserved bytes of the head');
+  const values = Array.from({ length: 16 }, (_, v) => view.getUint16(120 + 2 * v, true));
+  same(values[0], 0, 'value of vote 0');
+  values.reduce((last, value) => within(value, last, 65535, 'value of a vote'));
+  const longs = [24, 32, 40, 48].map((at) => view.getBigUint64(at, true));
+  const [, trained, least, length] = longs.map(Number), catalogue = hex(bytes.subarray(88, 120));
+  const V = within(view.getUint32(12, true), 1, Math.min(2 ** 26, 8 * least), 'number of items');
+  return {
+    version: 4, modelId: hex(bytes.subarray(56, 88)), sequence: plain(longs[0]), items: V,
+    least: within(least, size + 33, 2 ** 40, 'least'), dimensions: D, minSupport: bytes[19],
+    length: within(length, least, 2 ** 40, 'length of the whole stream'),
+    idKind: ['dense', 'u32', 'u64', 'text'][within(bytes[16], 0, 3, 'id kind')],
+    score: ['dot', 'cosine'][within(bytes[17], 0, 1, 'score')],
+    person: ['history', 'vector and history'][within(bytes[18], 0, 1, 'person')],
+    trained: within(trained, 0, 253402300799, 'date of the training'),
+    catalogue: /[^0]/.test(catalogue) ? catalogue : null, size, values,
+    bits: Math.max(1, 32 - Math.clz32(V - 1)), popularity: bytes.slice(152, 180),
+    unit: float(view, 180, 'unit'), recency: float(view, 184, 'recency'),
+    weights: [188, 192].map((at) => float(view, at, 'vote weight')),
+    mean: new Int8Array(bytes.slice(196, 196 + D).buffer),
+    link: hex(bytes.subarray(196 + D, 208 + D)), signature: bytes.slice(208 + D, 272 + D),
+  };
 }
 
-/** The sections by kind (1). @param {View} bytes */
-function readSections(bytes) {
-  checkStart(bytes, PREFIX, MAGIC, 'bundle');
-  const view = viewOf(bytes), count = within(view.getUint32(12, true), 6, 11, 'sections');
-  const end = within(PREFIX + ENTRY * count, PREFIX, bytes.length, 'end of the section table');
-  same(crc32(bytes.slice(0, end).fill(0, 24, 28)), view.getUint32(24, true), 'prefix checksum');
-  same(u64(view, 16), bytes.length, 'length of the file, as it says');
-  checkZero(bytes, 10, 12);
-  checkZero(bytes, 28, 32);
-  const sections = /** @type {Sections} */ ({});
-  let last = 0, stop = end;
-  for (let entry = PREFIX; entry < end; entry += ENTRY) {
-    const kind = within(view.getUint32(entry, true), last + 1, 11, 'kind of a section');
-    const at = u64(view, entry + 8), length = u64(view, entry + 16), name = KINDS[kind];
-    same(at, Math.ceil(stop / 64) * 64, `offset of ${name}`);
-    within(at + length, at, bytes.length, `end of ${name}`);
-    checkZero(bytes, entry + 24, entry + ENTRY);
-    checkZero(bytes, stop, at);
-    [last, stop] = [kind, at + length];
-    const section = sections[name] = bytes.subarray(at, stop);
-    same(crc32(section), view.getUint32(entry + 4, true), `checksum of ${name}`);
-  }
-  same(stop, bytes.length, 'end of the last section');
-  return sections;
-}
-
-/** @param {Sections} sections @param {string} name @param {number | undefined} length if there */
-function need(sections, name, length) {
-  same(sections[name]?.length, length, `length of ${name}`);
-  return sections[name] ?? new Uint8Array(0);
-}
-
-/** @template T @param {() => T} act @param {string} failed */
-function attempt(act, failed) {
-  try { return act(); } catch { throw new BundleError(failed); }
-}
-
-/** @param {Uint8Array} bytes @param {string} what @returns {Record<string, any>} */
-function readObject(bytes, what) {
-  const value = attempt(() => JSON.parse(utf8.decode(bytes)), `${what}: no JSON in UTF-8`);
-  same(Object.prototype.toString.call(value), '[object Object]', what);
-  return value;
-}
-
-/** Bytes of one slot of a group (7). @param {number} size @param {number} bits of a number */
-const slotBytes = (size, bits) => (
-  (bits >> 3) * size + (bits & 7) * Math.ceil(size / 8) + Math.ceil(size / 2));
-
-/** The groups (4). @param {View} bytes @param {number} G @param {number} V @param {number} bits */
-function readGroups(bytes, G, V, bits) {
-  const view = viewOf(bytes), N = bytes.length / G - 16, groups = [];
-  let first = 0, codesAt = 0, slotsAt = 0;
-  for (let g = 0; g < G; g++) {
-    const at = 16 * g, depths = bytes.subarray(16 * G + N * g, 16 * G + N * (g + 1));
-    const size = within(view.getUint32(at, true), 1, V - first, `size of group ${g}`);
-    const neighbours = within(bytes[at + 4], 0, 64, `neighbours of group ${g}`);
-    checkZero(bytes, at + 5, at + 8);
-    const weights = [8, 12].map((field) => (
-      within(view.getFloat32(at + field, true), 0, LARGEST, `vote weight of group ${g}`)));
-    const columns = depths.reduce((sum, b) => sum + within(b, 0, 8, `depth in group ${g}`), 0);
-    groups.push({ g, first, size, depths, columns, codesAt, neighbours, slotsAt, weights });
-    first += size;
-    codesAt += columns && size * (1 + columns);
-    slotsAt += neighbours * slotBytes(size, bits);
-  }
-  same(first, V, 'items of all groups');
-  return { groups, codesLength: codesAt, slotsLength: slotsAt };
-}
-
-/** Below 0 where a comes first. @param {Uint8Array} a @param {Uint8Array} b */
-function compare(a, b) {
-  for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i] - b[i];
-  return a.length - b.length;
-}
-
-/** A vector divided by its length, where that is above 0. @param {Float64Array<ArrayBuffer>} x */
-function unit(x) {
-  const length = Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
-  return length > 0 ? x.map((value) => value / length) : x;
-}
-
-/** Bits of a score, in an order that rises as it falls; and back. @param {number} bits */
-const turned = (bits) => (bits >>> 31 ? bits : bits ^ 0x7fffffff);
-
-/**
- * Adds four columns to sums, in order (11.3), four items at a time and none that are left over.
- * @param {Float32Array} sums @param {DataView} codes @param {number} a where the first starts
- * @param {number} size from one to the next @param {number} last where the last of all starts
- * @param {Float32Array} A @param {Float32Array} B @param {Float32Array} C @param {Float32Array} D
- */
-function addFour(sums, codes, a, size, last, A, B, C, D) {
-  const b = Math.min(a + size, last), c = Math.min(b + size, last), d = Math.min(c + size, last);
-  for (let i = 0, end = sums.length - 3; i < end; i += 4) {
-    const e = codes.getUint32(a + i, true), f = codes.getUint32(b + i, true);
-    const g = codes.getUint32(c + i, true), h = codes.getUint32(d + i, true);
-    let s = fround(sums[i] + A[e & 255]), t = fround(sums[i + 1] + A[(e >>> 8) & 255]);
-    let u = fround(sums[i + 2] + A[(e >>> 16) & 255]), v = fround(sums[i + 3] + A[e >>> 24]);
-    s = fround(s + B[f & 255]), t = fround(t + B[(f >>> 8) & 255]);
-    u = fround(u + B[(f >>> 16) & 255]), v = fround(v + B[f >>> 24]);
-    s = fround(s + C[g & 255]), t = fround(t + C[(g >>> 8) & 255]);
-    u = fround(u + C[(g >>> 16) & 255]), v = fround(v + C[g >>> 24]);
-    sums[i] = s + D[h & 255], sums[i + 1] = t + D[(h >>> 8) & 255];
-    sums[i + 2] = u + D[(h >>> 16) & 255], sums[i + 3] = v + D[h >>> 24];
+/** The complete chunks from a place on [2]. @param {DataView} view @param {number} start
+ * @param {number} limit bytes that may be read @param {number} length of the whole stream */
+function* chunksOf(view, start, limit, length) {
+  for (let stop = start; start < length; start = stop) {
+    within(start + 32, 0, length, 'end of the last chunk');
+    if (start + 32 > limit) return;
+    const field = (/** @type {number} */ i) => view.getUint32(start + 4 * i, true), at = start + 32;
+    const [size, kinds, first, count, crc] = [0, 1, 2, 3, 4].map(field);
+    const kind = kinds & 255, width = (kinds >> 8) & 255, which = kinds >>> 16;
+    stop = within(at + size, 0, length, 'end of the last chunk');
+    if (stop > limit) return;
+    yield { start, stop, at, size, kind, width, which, first, count, crc, end: first + count };
   }
 }
 
-/** An open bundle; made by `openBundle` or `readBundle`. */
-export class Bundle {
-  #V; #N; #D; #K; #kind; #scaled; #about; #scales; #steps; #gains; #votes; #means;
-  #words; #bits; #groups; #codes; #slots; #map; #ids; #idView;
-  #order = /** @type {Uint32Array | undefined} */ (undefined); // item numbers by rising key
-  #withdrawn = /** @type {number[]} */ ([]); #T = /** @type {Float32Array[]} */ ([]); // tables
+/** Checks fields of a chunk. @param {Chunk} chunk @param {number} width @param {number} which
+ * @param {number} first @param {number} most of count @param {number} each bytes, 0 if they vary */
+function checkChunk(chunk, width, which, first, most, each) {
+  same(chunk.width, width, 'width');
+  same(chunk.which, which, 'which');
+  same(chunk.first, first, 'first');
+  within(chunk.count, 1, most, 'count');
+  if (each) same(chunk.size, each * chunk.count, 'length of the payload');
+}
 
-  /** @param {View} bytes */
-  constructor(bytes) {
-    const sections = readSections(bytes), shape = need(sections, 'SHAPE', 64), view = viewOf(shape);
-    const most = Math.min(2 ** 26, 8 * bytes.length), catalogue = shape.subarray(24, 56);
-    const V = this.#V = within(view.getUint32(0, true), 1, most, 'items');
-    const G = within(view.getUint16(4, true), 1, Math.min(V, 4096), 'groups');
-    const N = this.#N = within(view.getUint16(6, true), 1, 256, 'blocks per item');
-    const D = this.#D = 8 * N, kind = this.#kind = within(shape[9], 0, 3, 'id kind');
-    this.#scaled = within(shape[11], 0, 1, 'vote scale');
-    const K = this.#K = within(view.getUint16(12, true), 0, N, 'lists of words');
-    same(shape[8], 8, 'numbers per block');
-    for (const [from, to] of [[14, 16], [56, 64]]) checkZero(shape, from, to);
-    const decode = viewOf(need(sections, 'DECODE', 12 * N + 1232)), E = 3 * N;
-    const floats = Float32Array.from({ length: E + 308 }, (_, i) => within(
-      decode.getFloat32(4 * i, true), i >= E && i < E + 36 ? -LARGEST : 0, LARGEST, 'DECODE'));
-    this.#scales = floats.subarray(0, E), this.#steps = floats.subarray(E, E + 36);
-    this.#gains = floats.subarray(E + 36, E + 292), this.#votes = floats.subarray(E + 292);
-    same(this.#votes[0], 0, 'vote of weight 0');
-    const words = need(sections, 'WORDS', K ? 32 * D * K + 2048 : undefined);
-    this.#words = new Int8Array(words.buffer, words.byteOffset, words.length);
-    this.#means = halves(need(sections, 'MEANS', 2 * (G + 1) * D), 'MEANS');
-    this.#map = sections.MAP && halves(need(sections, 'MAP', 2 * D * D), 'MAP');
-    this.#bits = Math.max(1, 32 - Math.clz32(V - 1)); // of an item number
-    const read = readGroups(need(sections, 'GROUPS', G * (16 + N)), G, V, this.#bits);
-    this.#codes = need(sections, 'CODES', read.codesLength);
-    this.#slots = need(sections, 'NEIGHBOURS', read.slotsLength || undefined);
-    for (const group of this.#groups = read.groups) this.#checkSlots(group);
-    const outLength = sections.WITHDRAWN && Math.max(4, sections.WITHDRAWN.length & ~3);
-    const out = viewOf(need(sections, 'WITHDRAWN', outLength));
-    for (let at = 0, last = -1; at < out.byteLength; at += 4) this.#withdrawn.push(
-      last = within(out.getUint32(at, true), last + 1, V - 1, 'withdrawn item'));
-    this.#ids = need(sections, 'IDS', kind < 3 ? 4 * kind * V || undefined : sections.IDS?.length);
-    this.#idView = viewOf(this.#ids);
-    if (kind === 3) this.#checkTexts();
-    this.#about = {
-      version: 3, bytes: bytes.length, modelId: hex(bytes.subarray(32, 64)), items: V, wordLists: K,
-      dimensions: D, trained: within(u64(view, 16), 0, 253402300799, 'date of the training'),
-      catalogue: catalogue.some((byte) => byte) ? hex(catalogue) : null,
-      person: ['history', 'vector+history'][within(shape[10], 0, 1, 'person')],
-      idKind: ['dense', 'u32', 'u64', 'string'][kind], withdrawn: this.#withdrawn.length,
-      voteScale: ['none', '1/sqrt(n)'][this.#scaled], hasMap: this.#map !== undefined,
-      meta: readObject(need(sections, 'META', 512), 'META'),
-    };
+/** Chunks with any of some items. @param {Chunk[]} chunks @param {number} lo @param {number} hi */
+const covering = (chunks, lo, hi) => chunks.filter(({ first, end }) => first < hi && end > lo);
+/** A number of binary16. @param {number} bits */
+function half(bits) {
+  const power = (bits >> 10) & 31, whole = (power && 1024) + (bits & 1023);
+  const size = whole * 2 ** (Math.max(1, power) - 25); // above 65,504 if it is not finite
+  return within(bits & 0x8000 ? -size : size, -65504, 65504, 'number of the vector');
+}
+/** @param {View} bytes */
+function textOf(bytes) {
+  try { return utf8.decode(bytes); } catch { return refuse('text', 'other bytes', 'UTF-8'); }
+}
+function webCrypto() {
+  if (globalThis.crypto?.subtle) return globalThis.crypto.subtle;
+  throw new Error('found no WebCrypto, expected one: browsers offer it on https and on localhost');
+}
+/** @param {View} bytes */
+const sha256 = async (bytes) => hex(new Uint8Array(await webCrypto().digest('SHA-256', bytes)));
+/** @param {CryptoKey} key @param {View} signature @param {View} signed @param {string} what */
+async function checkSignature(key, signature, signed, what) {
+  const right = await webCrypto().verify('Ed25519', key, signature, signed);
+  const found = signature.some((byte) => byte) ? 'a wrong one' : 'none';
+  if (!right) refuse(`signature of the ${what}`, found, 'one by the key');
+}
+
+/** An open stream; made by `openStream`, `openSigned` or `fetchStream`. */
+export class Stream {
+  #bytes; #view; #head; #key; #link; #end; #covered; #withdrawn; #chunks = 0; #used = 0;
+  #books = /** @type {Codebook[]} */ ([]); #columns = /** @type {Column[]} */ ([]);
+  #codes = /** @type {Chunk[]} */ ([]); #slots = /** @type {Chunk[]} */ ([]);
+  #ids = /** @type {Id[]} */ ([]); #numbers = /** @type {Map<Id, number>} */ (new Map());
+  #columnsOf; #slotsOf; #voteOf; #gains; // of each item; 1 more than the gain, 0: not known
+
+  /** @param {View} bytes @param {OpenOptions} options @param {CryptoKey} [key] to be verified by */
+  constructor(bytes, options, key) {
+    checkOptions(options, 'minSequence', 'open');
+    const { minSequence = 0 } = options, head = readHead(bytes), { items: V, sequence } = head;
+    if (sequence < minSequence) refuse('sequence number', sequence, `${minSequence} or more`);
+    this.#bytes = bytes, this.#view = viewOf(bytes), this.#head = head, this.#key = key;
+    this.#link = head.link, this.#end = head.size, this.#withdrawn = new Uint8Array(V);
+    this.#columnsOf = new Uint16Array(V), this.#slotsOf = new Uint8Array(V);
+    this.#voteOf = new Uint8Array(V), this.#gains = new Uint16Array(V);
+    this.#covered = new Uint16Array(head.dimensions / 8); // the sums of scales
+    if (!key) this.#read(bytes, bytes.length);
   }
 
-  /** What the file says of itself. */
+  /** What the head says, and what has arrived. */
   info() {
-    return { ...this.#about, groups: this.#groups.map(({ size, depths, neighbours, weights }) => (
-      { size, depths: [...depths], neighbours, weights: [...weights] })) };
+    const { size, values, bits, popularity, unit, recency, weights, mean, link, signature, ...about
+    } = this.#head, [bytes, chunks, columns] = [this.#end, this.#chunks, this.#used];
+    const listable = this.#columnsOf.filter((have, i) => have || this.#slotsOf[i]).length;
+    return { ...about, bytes, chunks, columns, listable, signed: this.#key !== undefined };
   }
 
-  /** The k best items for a person, best first (12). @param {Ask} ask @returns {List} */
-  recommend({ history = [], user, k = 20, exclude = [], only, repeat = false, why = false } = {}) {
-    const { held, unknown } = this.#known(history), person = this.#personOf(held, user);
-    const skip = bitsOf(this.#V, this.#withdrawn, this.#known(exclude).held, repeat ? [] : held);
-    if (only) bitsOf(this.#V, this.#known(only).held).forEach((kept, i) => { skip[i] |= ~kept; });
-    return { items: this.#list(person, skip, { k, why }), unknown };
+  get #dense() { return this.#head.idKind === 'dense'; }
+  /** The ids that have arrived, by item number. @returns {Id[]} */
+  get ids() { return this.#dense ? Array.from(this.#slotsOf, (_, i) => i) : [...this.#ids]; }
+  /** The id of an item whose id has arrived. @param {number} number */
+  id(number) { return this.#dense ? number : this.#ids[number]; }
+  /** The number of an item, -1 if its id does not occur. @param {Id} id */
+  number(id) {
+    const { idKind } = this.#head, whole = typeof id === 'bigint' || Number.isSafeInteger(id);
+    if (idKind === 'text' ? typeof id !== 'string' : !whole) {
+      throw new TypeError(`id: found ${typeof id} ${String(id)}, expected one of kind ${idKind}`);
+    }
+    const key = typeof id === 'bigint' ? plain(id) : id;
+    if (!this.#dense) return this.#numbers.get(key) ?? -1;
+    return Number(key) >= 0 && Number(key) < this.#head.items ? Number(key) : -1;
   }
 
-  /** The k items most like one (12). @param {Id} item @returns {List} */
-  similar(item, k = 20) {
-    const number = within(this.number(item), 0, this.#V, `number of item ${item}, -1 if unknown`);
-    const u = Float32Array.from(this.#direction(number)), held = Uint32Array.of(number);
-    const isHeld = bitsOf(this.#V, held), skip = bitsOf(this.#V, this.#withdrawn, held);
-    return { items: this.#list({ u, held, isHeld, kind: 1 }, skip, { k }), unknown: 0 };
+  /** Takes a longer prefix. If it is refused, the stream stays as it was before the wrong chunk.
+   * @param {Bytes} file @returns {Promise<Stream>} */
+  async refresh(file) {
+    const bytes = bytesOf(file), old = this.#bytes, { length } = this.#head;
+    let link = this.#link, end = this.#end;
+    within(bytes.length, end, length, 'length of the longer prefix');
+    if (bytes.buffer !== old.buffer || bytes.byteOffset !== old.byteOffset) {
+      for (let i = 0; i < end; i++) same(bytes[i], old[i], 'byte of the longer prefix');
+    }
+    if (!this.#key) end = bytes.length;
+    else for (const { start, stop } of chunksOf(viewOf(bytes), end, bytes.length, length)) {
+      const found = await sha256(bytes.subarray(start, stop)); // [12]
+      same(found.slice(0, 24), link, `SHA-256 of the chunk at byte ${start}`);
+      [link, end] = [hex(bytes.subarray(start + 20, start + 32)), stop];
+    }
+    if (this.#key && end === length) same(link, '0'.repeat(24), 'link of the last chunk');
+    this.#read(bytes, end);
+    return this;
   }
 
-  /** Ids and titles (14). @param {string | Bytes} file @returns {Promise<Catalogue>} */
+  /** Reads the complete chunks up to a limit [2]. @param {View} bytes @param {number} limit */
+  #read(bytes, limit) {
+    const { least, length } = this.#head, view = viewOf(bytes);
+    within(bytes.length, least, length, 'length of the prefix, from least to the whole');
+    if (limit < this.#end) return; // a longer prefix came while this one was verified
+    [this.#bytes, this.#view] = [bytes, view];
+    for (const chunk of chunksOf(view, this.#end, limit, length)) {
+      const { start, stop, crc } = chunk;
+      try {
+        same(crc32(bytes.slice(start, stop).fill(0, 16, 20)), crc, 'CRC');
+        within(start, 4096 * (this.#chunks - 1024), length, 'start');
+        if (start < least) within(stop, start, least, 'end, as least is the end of a chunk');
+        this.#take(chunk);
+      } catch (error) {
+        if (!(error instanceof StreamError)) throw error;
+        throw new StreamError(`chunk ${this.#chunks} at byte ${start}: ${error.message}`);
+      }
+      [this.#end, this.#link] = [stop, hex(bytes.subarray(start + 20, start + 32))];
+      this.#chunks++;
+    }
+    within(this.#end, least, length, 'end of the last chunk, as least is the end of one');
+  }
+
+  /** Takes a chunk, or refuses it and changes nothing. @param {Chunk} chunk */
+  #take(chunk) {
+    const { kind, which, first, end } = chunk, { items: V } = this.#head;
+    within(kind, CODEBOOK, IDS, 'kind');
+    if (kind === CODEBOOK) return this.#takeCodebook(chunk);
+    if (kind === COLUMNS) return this.#takeColumns(chunk);
+    if (kind === IDS) return this.#takeIds(chunk);
+    const codes = kind === CODES, of = codes ? this.#columnsOf : this.#slotsOf;
+    checkChunk(chunk, 0, which, first, V - first, codes ? 1 : 0);
+    within(end, 1, this.#dense ? V : this.#ids.length, 'end of the items, which have ids');
+    within(which, 0, codes ? this.#columns.length - 1 : 63, 'column or slot');
+    const other = of.subarray(first, end).findIndex((have) => have !== which);
+    if (other >= 0) refuse(`column or slot of item ${first + other}`, which, of[first + other]);
+    if (!codes) this.#takeVotes(chunk);
+    for (let i = first; i < end; i++) of[i]++;
+    if (codes) this.#used = Math.max(this.#used, which + 1), this.#gains.fill(0, first, end);
+    (codes ? this.#codes : this.#slots).push(chunk);
+  }
+
+  /** @param {Chunk} chunk */
+  #takeCodebook(chunk) {
+    const { width, first, count, at, size } = chunk, books = this.#books;
+    const open = books.find(({ have }) => have < 32), have = open?.have ?? 0;
+    const number = within(books.length - (open ? 1 : 0), 0, 63, 'number of codebooks');
+    within(width, 1, this.#head.dimensions / 8, 'width');
+    checkChunk(chunk, open?.width ?? width, number, have, 32 - have, 8 * width);
+    const book = open ?? { width, words: new Int8Array(256 * width), have };
+    if (!open) books.push(book);
+    book.words.set(new Int8Array(this.#bytes.slice(at, at + size).buffer), 8 * width * first);
+    book.have += count;
+  }
+
+  /** @param {Chunk} chunk */
+  #takeColumns(chunk) {
+    const view = this.#view, covered = this.#covered.slice(), C = this.#columns.length;
+    checkChunk(chunk, 0, C, 0, 1024 - C, 16);
+    const opened = Array.from({ length: chunk.count }, (_, c) => {
+      const at = chunk.at + 16 * c, number = view.getUint16(at, true), book = this.#books[number];
+      if (book?.have !== 32) refuse('codebook of a column', number, 'a complete one');
+      const block = within(view.getUint16(at + 2, true), 0, covered.length - book.width, 'block');
+      const scale = within(view.getUint16(at + 4, true), 1, 16384, 'scale');
+      same(view.getUint16(at + 6, true), 0, 'reserved bytes of a column');
+      for (let n = block; n < block + book.width; n++) {
+        covered[n] = within(covered[n] + scale, 1, 16384, 'sum of the scales of a block');
+      }
+      const weights = [8, 12].map((field) => float(view, at + field, 'vote weight'));
+      return { book, first: 8 * block, scale, weights };
+    });
+    [this.#columns, this.#covered] = [[...this.#columns, ...opened], covered];
+  }
+
+  /** @param {Chunk} chunk */
+  #takeIds(chunk) {
+    const { count, at, size } = chunk, view = this.#view, { idKind, items } = this.#head;
+    const width = { u32: 4, u64: 8 }[idKind] ?? 0;
+    if (this.#dense) refuse('kind', 'ids', 'none in a stream with dense ids');
+    checkChunk(chunk, 0, 0, this.#ids.length, items - this.#ids.length, width);
+    let from = at + (width || 2) * count;
+    const ids = Array.from({ length: count }, (_, i) => {
+      if (width === 4) return view.getUint32(at + 4 * i, true);
+      if (width === 8) return plain(view.getBigUint64(at + 8 * i, true));
+      within(from, at, at + size - 1, 'start of an id');
+      const length = within(view.getUint16(at + 2 * i, true), 1, at + size - from, 'id length');
+      return textOf(this.#bytes.subarray(from, from += length));
+    });
+    same(from, at + size, 'end of the ids');
+    const again = new Set(ids).size < count || ids.some((id) => this.#numbers.has(id));
+    if (again) refuse('ids', 'one twice', 'each once');
+    for (const id of ids) this.#numbers.set(id, this.#ids.push(id) - 1);
+  }
+
+  /** Checks a slot of some items [4] and keeps its votes. @param {Chunk} chunk */
+  #takeVotes(chunk) {
+    const { which, first, count, at, size } = chunk, { items: V, bits } = this.#head;
+    const rest = (bits & 7) * ((count + 7) >> 3), half = (count + 1) >> 1, bytes = this.#bytes;
+    same(size, (bits >> 3) * count + rest + half, 'length of the payload');
+    const votes = new Uint8Array(count), last = at + size - half - 1; // byte of the last row
+    let unused = count & 1 ? bytes[at + size - 1] >> 4 : 0;
+    for (let row = 0; count & 7 && row < (bits & 7); row++) {
+      unused |= bytes[last - row * ((count + 7) >> 3)] >> (count & 7);
+    }
+    same(unused, 0, 'unused bits of neighbours');
+    for (let i = 0; i < count; i++) {
+      const slot = this.#neighbour(chunk, i), vote = votes[i] = slot & 15, item = first + i;
+      const most = which ? this.#voteOf[item] : 15, end = vote ? V : 1;
+      if (vote > most) refuse(`vote of slot ${which} of item ${item}`, vote, `${most} or less`);
+      if (slot >> 4 >= end) refuse(`neighbour of item ${item}`, slot >> 4, `less than ${end}`);
+    }
+    this.#voteOf.set(votes, first);
+  }
+
+  /** 16 · neighbour + vote of item i of a chunk [4]. @param {Chunk} chunk @param {number} i */
+  #neighbour({ at, count }, i) {
+    const bytes = this.#bytes, { bits } = this.#head, byte = i >> 3, row = (count + 7) >> 3;
+    let bit = 0, number = 0, from = at;
+    for (; bit + 8 <= bits; bit += 8, from += count) number |= bytes[from + i] << bit;
+    for (; bit < bits; bit++, from += row) number |= ((bytes[from + byte] >> (i & 7)) & 1) << bit;
+    return (number << 4) | ((bytes[from + (i >> 1)] >> (4 * (i & 1))) & 15);
+  }
+
+  /** Writes the vector of an item to y [3]; its length comes back. @param {number} number
+   * @param {Chunk[]} codes chunks, among them the item's @param {Float64Array} y */
+  #decode(number, codes, y) {
+    let squares = 0;
+    y.fill(0);
+    for (const { which, at, first, end } of codes) {
+      if (number < first || number >= end) continue;
+      const { book: { width, words }, first: f, scale } = this.#columns[which], w = 8 * width;
+      const b = this.#bytes[at + number - first], low = w * (b & 15), high = w * (16 + (b >> 4));
+      for (let k = 0; k < w; k++) y[f + k] += scale * (words[low + k] + words[high + k]);
+    }
+    for (let k = 0; k < y.length; k++) squares += y[k] * y[k];
+    return Math.sqrt(squares);
+  }
+
+  /** 1 more than the gain of an item [7], which is kept. @param {number} number
+   * @param {Chunk[]} codes chunks, among them the item's @param {Float64Array} y to write on */
+  #gainOf(number, codes, y) {
+    const { popularity, unit, score } = this.#head, P = popularity[32 - Math.clz32(number + 1)];
+    if (score === 'dot') return this.#gains[number] = 1 + P;
+    const length = this.#decode(number, codes, y), gain = Math.floor((unit * P) / length + 0.5);
+    return this.#gains[number] = 1 + (length && Math.min(255, gain));
+  }
+
+  /** Item numbers of ids, -1 for an unknown one. @param {Iterable<Id>} ids @param {string} what */
+  #numbersOf(ids, what) {
+    const list = typeof ids === 'object' && ids && Symbol.iterator in ids;
+    if (list) return Array.from(ids, (id) => this.number(id));
+    throw new TypeError(`${what}: found ${typeof ids} ${ids}, expected an array of ids`);
+  }
+
+  /** Checks a file that belongs to the stream [9, 10]. @param {View} bytes @param {number} least
+   * @param {string} magic @param {number} version @param {number} width @param {string} what */
+  #checkBeside(bytes, least, magic, version, width, what) {
+    const view = checkStart(bytes, least, magic, version, what);
+    same(view.getUint16(10, true), width, `dimensions or reserved bytes of the ${what}`);
+    same(crc32(bytes.slice().fill(0, 12, 16)), view.getUint32(12, true), `CRC of the ${what}`);
+    same(hex(bytes.subarray(16, 48)), this.#head.modelId, `model of the ${what}`);
+    return view;
+  }
+
+  /** q of a person [6]. @param {number[]} h the oldest first @param {Bytes | null} [vector] */
+  #personOf(h, vector) {
+    const { recency, mean, dimensions: D } = this.#head, y = new Float64Array(D);
+    let p = Float64Array.from(mean);
+    if (vector) {
+      const view = this.#checkBeside(bytesOf(vector), 48, VECTOR, 2, D, 'vector');
+      same(view.byteLength, 48 + 2 * D, 'length of the vector');
+      p = p.map((_, k) => half(view.getUint16(48 + 2 * k, true)));
+    } else if (h.some((number) => this.#columnsOf[number])) {
+      p.fill(0);
+      h.forEach((number, i) => {
+        const length = this.#decode(number, covering(this.#codes, number, number + 1), y);
+        const t = 1 / (1 + recency * (h.length - 1 - i)) / length;
+        for (let k = 0; length && k < D; k++) p[k] += y[k] * t;
+      });
+    }
+    const m = p.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    return p.map((value) => (m ? Math.floor((value / m) * 32767 + 0.5) : 0));
+  }
+
+  /** Each column's table of 256 bytes, and what each vote is worth by number of columns [7].
+   * @param {Float64Array} q @param {number} n items in the history @param {number} kind */
+  #tablesOf(q, n, kind) {
+    const columns = this.#columns.slice(0, this.#used), { unit, weights, values } = this.#head;
+    const A = columns.map(({ book: { width, words }, first, scale }) => (
+      Float64Array.from({ length: 32 }, (_, word) => {
+        let sum = 0;
+        for (let k = 0, w = 8 * width; k < w; k++) sum += words[w * word + k] * q[first + k];
+        return scale * sum;
+      })));
+    const M = A.reduce((most, a) => a.reduce((so, x) => Math.max(so, Math.abs(x)), most), 0);
+    const tables = A.map((a) => {
+      const t = a.map((x) => (M ? Math.floor((x * 32767) / M + 0.5) : 0));
+      return Int32Array.from({ length: 256 }, (_, b) => t[b & 15] + t[16 + (b >> 4)]);
+    });
+    const squares = q.reduce((sum, x) => sum + x * x, 0), root = Math.sqrt(n);
+    const ρ = M ? Math.sqrt(squares) * (32767 / M) * (unit * 128) : 2 ** 20;
+    const votes = [weights, ...columns.map((column) => column.weights)].map(({ [kind]: λ }) => (
+      values.map((value) => Math.floor(Math.min((λ / root) * ρ * value, 2 ** 40) + 0.5))));
+    return { tables, votes };
+  }
+
+  /** Adds what the history votes for items from lo on [7]. @param {Float64Array} sums
+   * @param {number} lo @param {Chunk[]} slots @param {Uint8Array} held 1 for items of the history
+   * @param {Uint8Array} low 1 for the lowest bits of such @param {number[][]} votes */
+  #addVotes(sums, lo, slots, held, low, votes) {
+    const bytes = this.#bytes, mask = low.length - 1;
+    for (const chunk of slots) {
+      const { first, at, count, end } = chunk, next = mask > 255 ? at + count : at;
+      for (let i = Math.max(lo, first), j = i - first; i < end && i < lo + sums.length; i++, j++) {
+        if (!low[(bytes[at + j] | (bytes[next + j] << 8)) & mask]) continue; // most are not held
+        const slot = this.#neighbour(chunk, j);
+        if (held[slot >> 4]) sums[i - lo] += votes[this.#columnsOf[i]][slot & 15];
+      }
+    }
+  }
+
+  /** The list [7, 8]. @param {Float64Array} q @param {number[]} h @param {number} kind
+   * @param {Uint8Array} skip @param {number} k @param {boolean} why */
+  #list(q, h, kind, skip, k, why) {
+    const { tables, votes } = this.#tablesOf(q, h.length, kind), V = skip.length, view = this.#view;
+    const best = /** @type {{number: number, score: number}[]} */ ([]);
+    let floor = k ? -Infinity : Infinity, y = q.slice(); // no score up to the floor is listed
+    const held = marksOf(V, h), low = new Uint8Array(2 ** (8 * Math.min(2, this.#head.bits >> 3)));
+    for (const number of h) low[number & (low.length - 1)] = 1;
+    const cut = () => {
+      best.sort((a, b) => b.score - a.score || a.number - b.number).splice(k);
+      if (k && best.length === k) floor = best[k - 1].score;
+    };
+    for (let lo = 0; lo < V; lo += TILE) {
+      const hi = Math.min(V, lo + TILE), codes = covering(this.#codes, lo, hi);
+      const sums = new Int32Array(hi - lo), voted = new Float64Array(hi - lo);
+      for (const { which, at, first, end } of codes) {
+        const T = tables[which], last = Math.min(hi, end);
+        let i = Math.max(lo, first);
+        for (; i + 4 <= last; i += 4) { // one read of four codes is faster than four reads
+          const four = view.getUint32(at + i - first, true), j = i - lo;
+          sums[j] += T[four & 255], sums[j + 1] += T[(four >>> 8) & 255];
+          sums[j + 2] += T[(four >>> 16) & 255], sums[j + 3] += T[four >>> 24];
+        }
+        for (; i < last; i++) sums[i - lo] += T[view.getUint8(at + i - first)];
+      }
+      if (h.length) this.#addVotes(voted, lo, covering(this.#slots, lo, hi), held, low, votes);
+      for (let i = lo; i < hi; i++) {
+        if (skip[i] || !(this.#columnsOf[i] || this.#slotsOf[i])) continue;
+        const gain = (this.#gains[i] || this.#gainOf(i, codes, y)) - 1;
+        const score = sums[i - lo] * gain + voted[i - lo];
+        if (score > floor && best.push({ number: i, score }) > 2 * k + 1000) cut();
+      }
+    }
+    cut();
+    return best.map(({ number, score }) => (
+      { id: this.id(number), number, score, ...(why && { why: this.#why(number, h) }) }));
+  }
+
+  /** A history item that votes for an item [8]. @param {number} number @param {number[]} h */
+  #why(number, h) {
+    const chunks = covering(this.#slots, number, number + 1);
+    const slots = chunks.map((chunk) => this.#neighbour(chunk, number - chunk.first));
+    const slot = slots.find((each) => each & 15 && h.includes(each >> 4));
+    return slot === undefined ? null : this.id(slot >> 4);
+  }
+
+  /** The k best items for a person, best first [8]. @param {Ask} [ask] @returns {List} */
+  recommend(ask = {}) {
+    checkOptions(ask, 'history vector k exclude only repeat why', 'recommend');
+    const { history = [], vector, k = 20, exclude = [], only, repeat = false, why = false } = ask;
+    if (!(Number.isInteger(k) && k >= 0)) throw new TypeError(`k: found ${k}, expected 0, 1, …`);
+    const numbers = this.#numbersOf(history, 'history'), { items: V } = this.#head;
+    const known = numbers.filter((i) => i >= 0).reverse(), h = [...new Set(known)].reverse();
+    const skip = marksOf(V, [...this.#numbersOf(exclude, 'exclude'), ...(repeat ? [] : h)]);
+    const kept = only && marksOf(V, this.#numbersOf(only, 'only'));
+    for (let i = 0; i < V; i++) skip[i] |= this.#withdrawn[i] | (kept ? 1 - kept[i] : 0);
+    const items = this.#list(this.#personOf(h, vector), h, vector ? 1 : 0, skip, k, why);
+    return { items, unknown: numbers.length - known.length };
+  }
+
+  /** The items most like one [8]. @param {Id} id @param {{k?: number}} [options] @returns {List} */
+  similar(id, options = {}) {
+    checkOptions(options, 'k', 'similar');
+    if (this.number(id) < 0) throw new RangeError(`similar: found ${id}, expected a known item`);
+    return this.recommend({ history: [id], ...options });
+  }
+
+  /** Never lists the items of a file from now on [10]. @param {Bytes} file */
+  async withdraw(file) {
+    const bytes = bytesOf(file).slice(), signature = bytes.slice(56, 120), what = 'withdrawn list';
+    const V = this.#head.items, view = this.#checkBeside(bytes, 120, WITHDRAWN, 1, 0, what);
+    same(bytes.length % 4, 0, `bytes after the last item of the ${what}`);
+    const places = Array.from({ length: bytes.length / 4 - 30 }, (_, i) => 120 + 4 * i);
+    const items = places.map((at) => view.getUint32(at, true));
+    items.reduce((last, item) => within(item, last + 1, V - 1, `item of the ${what}`), -1);
+    bytes.fill(0, 12, 16).fill(0, 56, 120);
+    if (this.#key) await checkSignature(this.#key, signature, bytes, what);
+    this.#withdrawn = marksOf(V, items);
+  }
+
+  /** Ids and titles [11]. @param {string | Bytes} file @returns {Promise<Catalogue>} */
   async catalogue(file) {
     const bytes = typeof file === 'string' ? new TextEncoder().encode(file) : bytesOf(file);
-    await checkSha256(bytes, this.#about.catalogue ?? 'none', 'catalogue');
-    const { format, model_id: model, ids, titles } = readObject(bytes, 'catalogue');
+    same(await sha256(bytes), this.#head.catalogue, 'SHA-256 of the catalogue');
+    const { format, ids, titles } = JSON.parse(textOf(bytes));
     same(format, 'elasticrec catalogue 1', 'format of the catalogue');
-    same(model, this.#about.modelId, 'model of the catalogue');
-    same(ids?.length, this.#V, 'ids in the catalogue');
-    if (titles !== null) same(titles?.length, this.#V, 'titles in the catalogue');
     return { ids, titles };
   }
-
-  /** The original id of an item (9). @param {number} number @returns {Id} */
-  id(number) {
-    if (this.#kind === 0) return number;
-    const key = this.#key(number);
-    if (this.#kind === 3) return utf8.decode(key);
-    if (this.#kind === 1) return viewOf(key).getUint32(0, true);
-    const id = viewOf(key).getBigUint64(0, true);
-    return id > Number.MAX_SAFE_INTEGER ? id : Number(id);
-  }
-
-  /** The number of an item, -1 where its id does not occur. @param {Id} id @returns {number} */
-  number(id) {
-    const text = typeof id === 'string', whole = typeof id === 'bigint' || Number.isSafeInteger(id);
-    if (text ? this.#kind !== 3 : this.#kind === 3 || !whole) return -1;
-    if (this.#kind === 0) return Number(id) >= 0 && Number(id) < this.#V ? Number(id) : -1;
-    const key = text ? new TextEncoder().encode(id) : Uint8Array.from({ length: 4 * this.#kind },
-      (_, i) => Number(BigInt.asUintN(8, BigInt(id) >> BigInt(8 * i))));
-    const order = this.#order ??= this.#sorted();
-    let low = 0, high = order.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (compare(this.#key(order[middle]), key) < 0) low = middle + 1; else high = middle;
-    }
-    return low < order.length && this.id(order[low]) == id ? order[low] : -1; // 5n == 5
-  }
-
-  /** The bytes of an id, by which they are sorted. @param {number} i */
-  #key(i) {
-    const width = 4 * this.#kind, text = 4 * (this.#V + 1), view = this.#idView;
-    if (this.#kind < 3) return this.#ids.subarray(width * i, width * (i + 1));
-    const [from, to] = [view.getUint32(4 * i, true), view.getUint32(4 * i + 4, true)];
-    return this.#ids.subarray(text + from, text + to);
-  }
-
-  #checkTexts() {
-    const V = this.#V, length = within(this.#ids.length - 4 * (V + 1), V, 2 ** 32, 'length of ids');
-    for (let i = 0, end = 0; i <= V; i++) {
-      const least = i === V ? length : end + Math.min(i, 1), most = i ? length : 0;
-      end = within(this.#idView.getUint32(4 * i, true), least, most, 'end of an id');
-    }
-    for (let i = 0; i < V; i++) attempt(() => utf8.decode(this.#key(i)), 'IDS: an id is no UTF-8');
-  }
-
-  /** Item numbers by rising key; refuses an id that occurs twice. */
-  #sorted() {
-    const V = this.#V, ids = this.#ids, width = this.#kind < 3 ? 4 * this.#kind : 0;
-    let order = Uint32Array.from({ length: V }, (_, i) => i);
-    if (!width) order.sort((a, b) => compare(this.#key(a), this.#key(b)));
-    for (let digit = width - 1; digit >= 0; digit--) { // numbers byte by byte: far faster
-      const places = new Uint32Array(257), sorted = new Uint32Array(V);
-      for (let i = digit; i < ids.length; i += width) places[ids[i] + 1]++;
-      for (let i = 0; i < 256; i++) places[i + 1] += places[i];
-      for (const i of order) sorted[places[ids[width * i + digit]]++] = i;
-      order = sorted;
-    }
-    const again = order.find((i, at) => at > 0 && !compare(this.#key(order[at - 1]), this.#key(i)));
-    if (again !== undefined) throw new BundleError(`item ${again}: its id occurs twice`);
-    return order;
-  }
-
-  /** Distinct item numbers, rising, and how many ids do not occur. @param {Iterable<Id>} ids */
-  #known(ids) {
-    const found = Array.from(ids, (id) => this.number(id)), known = found.filter((i) => i >= 0);
-    return { held: Uint32Array.from(new Set(known)).sort(), unknown: found.length - known.length };
-  }
-
-  /** The group of an item. @param {number} number */
-  #groupOf(number) {
-    return this.#groups[this.#groups.findLastIndex(({ first }) => first <= number)];
-  }
-
-  /** A slot of item i (7). @param {Group} group @param {number} slot @param {number} i */
-  #neighbour({ size, slotsAt }, slot, i) {
-    const slots = this.#slots, bits = this.#bits, plane = (size + 7) >> 3;
-    let at = slotsAt + slot * slotBytes(size, bits), number = 0, bit = 0;
-    for (; bit + 8 <= bits; bit += 8, at += size) number |= slots[at + i] << bit;
-    for (; bit < bits; bit++, at += plane) number |= ((slots[at + (i >> 3)] >> (i & 7)) & 1) << bit;
-    return { number, weight: (slots[at + (i >> 1)] >> (4 * (i & 1))) & 15 };
-  }
-
-  /** @param {Group} group */
-  #checkSlots(group) {
-    const { first, size, neighbours, slotsAt } = group, slots = this.#slots, bits = this.#bits;
-    for (let i = 0; neighbours && i < size; i++) {
-      for (let slot = 0, before = 15; slot < neighbours; slot++) {
-        const { number, weight } = this.#neighbour(group, slot, i);
-        if (weight > before || number >= (weight ? this.#V : 1)) same(`${number}, weight ${weight}`,
-          `0 to ${this.#V - 1}, weight 0 to ${before}`, `slot ${slot} of item ${first + i}`);
-        before = weight;
-      }
-    }
-    const plane = Math.ceil(size / 8), half = Math.ceil(size / 2), left = size & 7;
-    for (let slot = 1; slot <= neighbours; slot++) {
-      const end = slotsAt + slot * slotBytes(size, bits), start = end - half - (bits & 7) * plane;
-      let unused = size & 1 ? slots[end - 1] >> 4 : 0;
-      for (let at = end - half; left && at > start; at -= plane) unused |= slots[at - 1] >> left;
-      same(unused, 0, `unused bits in slot ${slot - 1} behind item ${first + size - 1}`);
-    }
-  }
-
-  /** x of an item (6), divided by its length (10). @param {number} number */
-  #direction(number) {
-    const { g, first, size, depths, columns, codesAt } = this.#groupOf(number), D = this.#D;
-    const codes = this.#codes, start = codesAt + number - first, t = new Float64Array(D);
-    for (const signs of [false, true]) { // first all words, then letters and signs of each block
-      for (let n = 0, at = start + size; n < this.#N; at += size * depths[n++]) {
-        const wide = Number(n < this.#K), r = depths[n] - wide, c = r - Math.min(this.#K, 1);
-        const v = codes[at], low = (32 * n + (v & 15)) * D, high = (32 * n + 16 + (v >> 4)) * D;
-        const W = this.#words, ω = signs || !wide || r < 0 ? 0 : this.#scales[3 * n];
-        for (let k = 0; ω && k < D; k++) t[k] += ω * (W[low + k] + W[high + k]);
-        for (let q = c - r, a = at + wide * size; signs && q < c; q++, a += size) {
-          const b = codes[a], i = 32 * D * this.#K + 8 * b, ν = this.#scales[3 * n + 1];
-          const s = this.#steps[(c * (c - 1)) / 2 + q] * this.#scales[3 * n + 2];
-          for (let j = 0; j < 8; j++) t[8 * n + j] += q < 0 ? ν * W[i + j] : (b >> j) & 1 ? s : -s;
-        }
-      }
-    }
-    const gain = columns && this.#gains[codes[start]];
-    return unit(t.map((sum, k) => this.#means[g * D + k] + sum * gain));
-  }
-
-  /** Who asks (10). @param {Uint32Array} held @param {Bytes | null} [user] */
-  #personOf(held, user) {
-    const D = this.#D, map = this.#map, isHeld = bitsOf(this.#V, held);
-    if (user) return { u: this.#readVector(bytesOf(user)), held, isHeld, kind: 0 };
-    if (!held.length) return { u: this.#means.subarray(-D), held, isHeld, kind: 1 };
-    const sum = new Float64Array(D), mapped = new Float64Array(D);
-    for (const i of held) this.#direction(i).forEach((value, k) => { sum[k] += value; });
-    const s = unit(sum);
-    for (let j = 0; map && j < D; j++) {
-      for (let k = 0; k < D; k++) mapped[k] += s[j] * map[j * D + k];
-    }
-    return { u: Float32Array.from(map ? mapped : s), held, isHeld, kind: 1 };
-  }
-
-  /** A person's vector from its file (13). @param {View} bytes */
-  #readVector(bytes) {
-    checkStart(bytes, 48, VECTOR, 'vector file');
-    const view = viewOf(bytes), crc = crc32(bytes.slice().fill(0, 12, 16));
-    same(view.getUint16(10, true), this.#D, 'dimensions of the vector file');
-    same(bytes.length, 48 + 2 * this.#D, 'length of the vector file');
-    same(crc, view.getUint32(12, true), 'checksum of the vector file');
-    same(hex(bytes.subarray(16, 48)), this.#about.modelId, 'model of the vector file');
-    return halves(bytes.subarray(48), 'a number of the vector file');
-  }
-
-  /**
-   * The tables of a group's columns (11.2), then zeros up to a multiple of four.
-   * @param {Uint8Array} depths @param {Float32Array} u @param {Set<Float32Array>} made for u
-   */
-  #tablesOf(depths, u, made) {
-    const N = this.#N, D = this.#D, letters = this.#words.subarray(32 * D * this.#K), tables = [];
-    for (let n = 0; n < N; n++) {
-      const c = depths[n] - Number(n < this.#K) - Math.min(this.#K, 1), words = 32 * n * D;
-      for (let q = c - depths[n]; q < c; q++) {
-        const step = q < 0 ? 36 + Number(q < -1) : (c * (c - 1)) / 2 + q;
-        const T = tables[tables.length] = this.#T[step * N + n] ??= new Float32Array(256);
-        if (made.has(T) || !made.add(T.fill(0))) continue;
-        const A = Float32Array.from({ length: q < -1 ? 32 : 0 }, (_, w) => this.#scales[3 * n]
-          * u.reduce((sum, value, k) => sum + value * this.#words[words + w * D + k], 0));
-        for (let v = 0; q < -1 && v < 256; v++) T[v] = A[v & 15] + A[16 + (v >> 4)];
-        const ν = this.#scales[3 * n + 1], s = fround(this.#steps[step] * this.#scales[3 * n + 2]);
-        for (let j = 0; q >= -1 && j < 8; j++) {
-          const w = fround(u[8 * n + j] * (q < 0 ? ν : s)), half = 1 << j;
-          for (let v = 0; q < 0 && v < 256; v++) T[v] += fround(letters[8 * v + j] * w);
-          for (let v = 0; q >= 0 && v < half; v++) T[v + half] = T[v] + w, T[v] -= w;
-        }
-      }
-    }
-    while (tables.length % 4) tables.push(this.#T[38 * N] ??= new Float32Array(256));
-    return tables;
-  }
-
-  /**
-   * Adds c times what the history votes for items of a group, from one on (11.4).
-   * @param {Float32Array} sums @param {Group} group @param {number} from @param {number} c
-   * @param {Uint8Array} isHeld @param {Uint8Array} low the lower 16 bits of the history
-   */
-  #addVotes(sums, group, from, c, isHeld, low) {
-    const { size, neighbours, slotsAt } = group, n = sums.length, voted = new Float32Array(n);
-    const bytes = slotBytes(size, this.#bits), view = viewOf(this.#slots);
-    for (let slot = 0; slot < neighbours; slot++) {
-      for (let i = 0, at = slotsAt + slot * bytes + from; i < n; i += 4, at += 4) {
-        if (this.#bits >= 16 && i + 4 <= n) { // most neighbours are not in the history
-          const a = view.getUint32(at, true), b = view.getUint32(at + size, true);
-          if (!(low[(a & 255) | ((b << 8) & 0xff00)] | low[((a >>> 8) & 255) | (b & 0xff00)]
-            | low[((a >>> 16) & 255) | ((b >>> 8) & 0xff00)]
-            | low[(a >>> 24) | ((b >>> 16) & 0xff00)])) continue;
-        }
-        for (let j = i; j < i + 4 && j < n; j++) {
-          const { number, weight } = this.#neighbour(group, slot, from + j);
-          if (has(isHeld, number)) voted[j] += this.#votes[weight];
-        }
-      }
-    }
-    for (let i = 0; i < n; i++) sums[i] += fround(c * voted[i]);
-  }
-
-  /** The scores (11) of what keeps something. @param {Person} person @param {Take} take */
-  #score({ u, held, isHeld, kind }, take) {
-    const codes = this.#codes, view = viewOf(codes), gains = this.#gains, D = this.#D;
-    const root = this.#scaled && held.length ? Math.sqrt(held.length) : 1, made = new Set();
-    const buffer = new Float32Array(STRETCH), low = new Uint8Array(65536);
-    for (const i of held) low[i & 65535] = 1;
-    for (const group of this.#groups) {
-      const { g, first, size, columns, codesAt, neighbours, weights } = group;
-      const offset = fround(u.reduce((sum, value, k) => sum + value * this.#means[g * D + k], 0));
-      const T = this.#tablesOf(group.depths, u, made), c = fround(weights[kind] / root);
-      for (let from = 0; (columns || neighbours) && from < size; from += STRETCH) {
-        const n = Math.min(STRETCH, size - from), sums = buffer.subarray(0, n).fill(0);
-        const at = codesAt + from, last = at + size * columns;
-        for (let j = 0, a = at + size; j < columns; j += 4, a += 4 * size) {
-          addFour(sums, view, a, size, last, T[j], T[j + 1], T[j + 2], T[j + 3]);
-        }
-        for (let i = n & ~3; i < n; i++) {
-          for (let j = 0; j < columns; j++) sums[i] += T[j][codes[at + size * (j + 1) + i]];
-        }
-        for (let i = 0; i < n; i++) {
-          sums[i] = offset + (columns && fround(sums[i] * gains[codes[at + i]]));
-        }
-        if (neighbours && held.length) this.#addVotes(sums, group, from, c, isHeld, low);
-        take(first + from, sums);
-      }
-    }
-  }
-
-  /** The list (12). @param {Person} person @param {Uint8Array} skip @param {Ask} ask */
-  #list(person, skip, { k = 20, why = false }) {
-    if (!Number.isInteger(k) || k < 0) throw new RangeError(`k: ${k}, expected a whole number`);
-    const keys = new BigUint64Array(Math.min(this.#V + 1, Math.max(2 * k, 1024)));
-    const parts = new Uint32Array(keys.buffer); // of each key, the score and the number
-    let used = 0, floor = -Infinity; // a score that is not above the floor cannot be listed
-    const cut = () => {
-      keys.subarray(0, used).sort();
-      used = Math.min(used, k);
-      word[0] = turned(parts[2 * used - 2 + UPPER]);
-      if (used === k) floor = used ? float[0] : Infinity;
-    };
-    this.#score(person, (first, scores) => {
-      for (let i = 0, at = first; i < scores.length; i++, at++) {
-        if (!(scores[i] > floor) || has(skip, at)) continue;
-        float[0] = scores[i] + 0; // -0 is 0
-        parts[2 * used + UPPER] = turned(word[0]);
-        parts[2 * used + 1 - UPPER] = at;
-        if (++used === keys.length) cut();
-      }
-    });
-    cut();
-    return Array.from({ length: used }, (_, i) => {
-      word[0] = turned(parts[2 * i + UPPER]);
-      const number = parts[2 * i + 1 - UPPER], score = float[0], id = this.id(number);
-      return { id, number, score, ...(why && { why: this.#why(number, person.isHeld) }) };
-    });
-  }
-
-  /** The history item with the largest vote. @param {number} number @param {Uint8Array} isHeld */
-  #why(number, isHeld) {
-    const group = this.#groupOf(number);
-    let largest = -1, who = -1;
-    for (let slot = 0; slot < group.neighbours; slot++) {
-      const { number: other, weight } = this.#neighbour(group, slot, number - group.first);
-      const vote = weight && has(isHeld, other) ? this.#votes[weight] : -1;
-      if (vote > largest || (vote === largest && other < who)) [largest, who] = [vote, other];
-    }
-    return who < 0 ? null : this.id(who);
-  }
 }
 
-/** An open bundle; its checksums are checked, its SHA-256 is not. @param {Bytes} file */
-export const readBundle = (file) => new Bundle(bytesOf(file));
+/** An open stream, or a prefix of one. @param {Bytes} file @param {OpenOptions} [options] */
+export const openStream = (file, options = {}) => new Stream(bytesOf(file), options);
 
-/** An open bundle, the whole file checked. @param {Bytes} file @param {{sha256?: string}} [hash] */
-export async function openBundle(file, { sha256 } = {}) {
-  if (sha256 !== undefined) await checkSha256(bytesOf(file), sha256, 'bundle');
-  return readBundle(file);
+/** An open stream whose signature and links are right by a public key for Ed25519 [12].
+ * @param {Bytes} file @param {View} key 32 bytes @param {OpenOptions} [options] */
+export async function openSigned(file, key, options = {}) {
+  if (key?.length !== 32) throw new TypeError(`key: found ${key}, expected 32 bytes`);
+  const imported = await webCrypto().importKey('raw', key, 'Ed25519', false, ['verify']).catch(
+    (why) => { throw new Error(`key: this WebCrypto does not support Ed25519: ${why}`); });
+  const bytes = bytesOf(file), { size, signature } = readHead(bytes);
+  await checkSignature(imported, signature, bytes.subarray(0, size - 68), 'head');
+  return new Stream(bytes, options, imported).refresh(bytes);
 }
 
-/** The new file of an old one (15). @param {Bytes} oldFile @param {Bytes} patchFile */
-export async function applyPatch(oldFile, patchFile) {
-  const old = bytesOf(oldFile), patch = bytesOf(patchFile), view = viewOf(patch);
-  checkStart(patch, 96, PATCH, 'patch');
-  checkZero(patch, 10, 12);
-  same(u64(view, 16), old.length, 'length of the old file');
-  const end = within(96 + 16 * view.getUint32(12, true), 96, patch.length, 'end of the operations');
-  await checkSha256(old, hex(patch.subarray(32, 64)), 'old file');
-  let made = new Uint8Array(0);
-  for (const copying of [false, true]) {
-    let copied = 0, inserted = end, total = 0;
-    for (let at = 96; at < end; at += 16) {
-      const insert = view.getBigUint64(at, true) === 2n ** 64n - 1n, source = insert ? patch : old;
-      const from = insert ? inserted : within(u64(view, at), copied, old.length, 'start of a copy');
-      const to = from + within(u64(view, at + 8), 1, source.length - from, 'length of a part');
-      if (copying) made.set(source.subarray(from, to), total);
-      if (insert) inserted = to; else copied = to;
-      total += to - from;
+/** Fetches a stream, which ranks once its first part has arrived and grows from part to part. What
+ * `previous` has is not fetched again, if its tag is a strong one and the file is still the same.
+ * @param {string | URL} url @param {FetchOptions} [options] @returns {Promise<Fetched>} */
+export async function fetchStream(url, options = {}) {
+  checkOptions(options, 'onPart every budget previous signal key minSequence', 'fetchStream');
+  const { onPart, every = 250, budget = Infinity, previous, signal, key, ...more } = options;
+  if (!(budget > 0)) throw new TypeError(`budget: found ${budget}, expected a number of bytes`);
+  const open = (/** @type {View} */ b) => (key ? openSigned(b, key, more) : openStream(b, more));
+  const had = previous?.etag?.startsWith('"') ? previous : undefined;
+  let buffer = had?.bytes ?? new Uint8Array(0), size = buffer.length, etag = had?.etag ?? null;
+  let stream = had && (had.stream?.info().signed === !!key ? had.stream : await open(buffer));
+  const fetched = (/** @type {Stream} */ of) => (
+    { stream: of, bytes: buffer.subarray(0, size), etag, complete: size === of.info().length });
+  if (stream && (size >= budget || fetched(stream).complete)) return fetched(stream);
+  const headers = /** @type {Record<string, string>} */ (etag ? { 'If-Range': etag } : {});
+  const last = budget < Infinity ? budget - 1 : '';
+  if (size || budget < Infinity) headers.Range = `bytes=${size}-${last}`;
+  const { ok, status, body, headers: found } = await fetch(url, { headers, signal });
+  const start = Number(/\d+/.exec(found.get('content-range') ?? '')?.[0] ?? size);
+  const other = status === 206 && (start !== size || found.get('etag') !== etag);
+  if (had && other) return (await body?.cancel(), fetchStream(url, { ...options, previous: null }));
+  if (!ok || !body) throw new Error(`${url}: found status ${status}, expected 200 or 206`);
+  if (status === 200) [buffer, size, stream] = [new Uint8Array(0), 0, undefined];
+  etag = found.get('etag');
+  const reader = body.getReader();
+  try {
+    for (let told = -Infinity; ;) {
+      const { done, value = new Uint8Array(0) } = await reader.read();
+      const part = value.subarray(0, budget - size), needed = size + part.length;
+      if (needed > buffer.length) { // twice as long: each byte is copied about once
+        const most = Math.min(budget, stream?.info().length ?? Infinity), old = buffer;
+        buffer = new Uint8Array(Math.max(needed, Math.min(2 * needed, most)));
+        buffer.set(old);
+      }
+      buffer.set(part, size);
+      const bytes = buffer.subarray(0, size = needed), end = done || size >= budget;
+      const early = !stream && (size < 48 || viewOf(bytes).getBigUint64(40, true) > size); // least
+      if (!end && (early || performance.now() < told + every)) continue;
+      stream = stream ? await stream.refresh(bytes) : await open(bytes);
+      await onPart?.(fetched(stream));
+      if (end) return fetched(stream);
+      told = performance.now();
     }
-    same(total, u64(view, 24), 'length of the new file');
-    same(inserted, patch.length, 'end of the inserts');
-    if (!copying) made = new Uint8Array(total);
-  }
-  await checkSha256(made, hex(patch.subarray(64, 96)), 'new file');
-  return made.buffer;
+  } finally { reader.cancel().catch(() => {}); }
 }

@@ -1,353 +1,230 @@
-/** The runtime against answers known beforehand: a bundle ranked by hand, ids, other files. */
+/** The runtime against answers known beforehand: the page's example, growing streams, questions. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 
-import { applyPatch, BundleError, openBundle, readBundle } from './elasticrec-device.js';
-import { distinct, refused } from './testing/expectations.js';
-import {
-  crc32,
-  draw,
-  generator,
-  joined,
-  patchFile,
-  sha256,
-  vectorFile,
-  write,
-} from './testing/sample-bundle.js';
+import { openStream, StreamError } from './elasticrec-device.js';
+import { refused } from './testing/expectations.js';
+import { draw, small } from './testing/sample-stream.js';
+import { cutsOf, write } from './testing/stream-bytes.js';
 
-/** One group, one block, depth 1, three items: small enough to be ranked by hand. */
-const byHand = () =>
-  draw(0, {
-    N: 1,
-    sizes: [3],
-    depths: [[1]],
-    neighbours: [1],
-    person: 0,
-    scaled: 0,
-    map: undefined,
-    withdrawn: [],
-    means: [new Uint16Array(8), Uint16Array.from({ length: 8 }, () => 0x3c00)],
-    scales: Float32Array.of(9, 9, 0.5),
-    K: 0,
-    steps: new Float32Array(36).fill(1),
-    gains: Float32Array.from({ length: 256 }, (_, i) => i),
-    votes: Float32Array.from({ length: 16 }, (_, i) => i),
-    weights: [[0.25, 2]],
-    q: [Uint8Array.of(1, 2, 1)],
-    columns: [[Uint8Array.of(0b11111111, 0b00001111, 0b00000001)]],
-    slots: [[[{ number: 2, weight: 3 }], [{ number: 0, weight: 1 }], [{ number: 0, weight: 0 }]]],
+const page = readFileSync(new URL('../../docs/stream-format.md', import.meta.url), 'utf8');
+
+/** The bytes of the worked example, as section 13 of the page prints them. */
+function exampleBytes() {
+  const listing = page.slice(page.indexOf('## 13.')).split('```')[1],
+    bytes = [];
+  for (const [, offset, text] of listing.matchAll(/^([0-9A-F]{4}) {2}((?:[0-9A-F×\d]+ ?)+)/gm)) {
+    assert.equal(parseInt(offset, 16), bytes.length, `offset ${offset}`);
+    const [first, times] = text.trim().split(' × ');
+    const given = first.split(' ').map((byte) => parseInt(byte, 16));
+    for (let i = 0; i < Number(times ?? 1); i++) bytes.push(...given);
+  }
+  return Uint8Array.from(bytes);
+}
+
+const numbersOf = ({ items }) => items.map(({ number }) => number);
+
+describe('the worked example of the page', () => {
+  const bytes = exampleBytes();
+  const list = (stream, history) =>
+    stream.recommend({ history, why: true }).items.map(({ id, score, why }) => [id, score, why]);
+
+  test('its lists', () => {
+    const stream = openStream(bytes);
+    assert.deepEqual(list(stream, []), [
+      [501, 2970784, null],
+      [503, 0, null],
+      [502, -2228190, null],
+    ]);
+    assert.deepEqual(list(stream, [502]), [
+      [503, 4448595, 502],
+      [501, -2970784, null],
+    ]);
+    assert.deepEqual(list(stream, [501, 502]), [[503, 3145632, 502]]);
+    assert.deepEqual(list(stream, [502, 501]), [[503, 3145632, 502]]);
   });
 
-describe('a bundle ranked by hand', () => {
-  const spec = byHand(),
-    bundle = readBundle(write(spec));
+  test('those of its smallest prefix, which knows two items', () => {
+    const stream = openStream(bytes.slice(0, 694));
+    assert.deepEqual(list(stream, []), [
+      [501, 2970784, null],
+      [502, -2228190, null],
+    ]);
+    assert.deepEqual(list(stream, [502]), [[501, -2970784, null]]);
+    assert.equal(stream.recommend({ history: [503, 502, 503] }).unknown, 2);
+    assert.deepEqual(stream.ids, [501, 502]);
+  });
 
-  test('a person of whom nothing is known gets the stored vector', () => {
-    // u is all ones: each item scores gain * 0.5 * (set bits - clear bits)
-    assert.deepEqual(bundle.recommend(), {
-      unknown: 0,
-      items: [
-        { id: 0, number: 0, score: 4 },
-        { id: 1, number: 1, score: 0 },
-        { id: 2, number: 2, score: -3 },
-      ],
+  test('what it says of itself', () => {
+    assert.deepEqual(openStream(bytes).info(), {
+      version: 4,
+      modelId: Buffer.from(Uint8Array.from({ length: 32 }, (_, i) => i)).toString('hex'),
+      items: 3,
+      dimensions: 8,
+      idKind: 'u32',
+      score: 'cosine',
+      person: 'history',
+      minSupport: 5,
+      sequence: 1,
+      trained: 1_767_225_600,
+      least: 694,
+      length: 765,
+      catalogue: null,
+      bytes: 765,
+      chunks: 6,
+      columns: 1,
+      listable: 3,
+      signed: false,
     });
   });
+});
 
-  test('a history gives a direction, and votes', () => {
-    // item 2 is (1, -1 ... -1) / 2, so u = (1, -1 ... -1) / sqrt(8); it votes 2 * 3 for item 0
-    const { items, unknown } = bundle.recommend({ history: [2, 2n, 77, -1, 1.5, 'x'], why: true });
-    const unit = Math.fround(1 / Math.sqrt(8));
-    assert.equal(unknown, 4);
-    assert.deepEqual(
-      items.map(({ id, why }) => [id, why]),
-      [
-        [0, 2],
-        [1, null],
-      ],
-    );
-    assert(Math.abs(items[0].score - (6 - (6 * unit) / 2)) < 1e-6);
-    assert(Math.abs(items[1].score - 2 * unit) < 1e-6);
+describe('a stream that grows', () => {
+  test('every cut ranks as the longest run of whole chunks does', async () => {
+    const sample = draw(22, { V: 30 }, 25),
+      file = write(sample),
+      cuts = cutsOf(file);
+    const least = cuts[sample.least + 1],
+      growing = openStream(file.slice(0, least));
+    const ask = { history: sample.head.ids.slice(0, 3), k: 30, why: true };
+    for (let length = least; length <= file.length; length++) {
+      const whole = cuts.findLast((cut) => cut <= length);
+      const expected = openStream(file.slice(0, whole)).recommend(ask);
+      assert.deepEqual(openStream(file.slice(0, length)).recommend(ask), expected);
+      await growing.refresh(file.subarray(0, length));
+      assert.deepEqual(growing.recommend(ask), expected);
+      assert.equal(growing.info().bytes, whole);
+    }
+    for (let length = 0; length < least; length++) {
+      await refused(() => openStream(file.slice(0, length)), length >= cuts[0] ? `${least}` : '');
+    }
   });
 
-  test('a server vector is used as it is, with its own vote weight', () => {
-    const halves = Uint16Array.from({ length: 8 }, (_, j) => (j === 7 ? 0x3c00 : 0));
-    const { items } = bundle.recommend({
-      user: vectorFile(spec, halves),
-      history: [2],
-      repeat: true,
-    });
-    assert.deepEqual(
-      items.map(({ id, score }) => [id, score]),
-      [
-        [0, 0.5 + 0.25 * 3],
-        [2, -0.5],
-        [1, -1],
-      ],
-    );
+  test('a wrong chunk is refused, and what came before it stays', async () => {
+    const sample = draw(22, { V: 30 }, 25),
+      file = write(sample),
+      cuts = cutsOf(file);
+    const at = cuts.at(-3),
+      stream = openStream(file.slice(0, cuts[sample.least + 1]));
+    const wrong = file.slice();
+    wrong[at + 32] ^= 1;
+    for (let again = 0; again < 2; again++) {
+      await refused(() => stream.refresh(wrong), `chunk ${cuts.length - 3} at byte ${at}: CRC`);
+      assert.deepEqual(stream.recommend(), openStream(file.slice(0, at)).recommend());
+    }
+    await stream.refresh(file);
+    assert.deepEqual(stream.recommend(), openStream(file).recommend());
   });
+
+  test('a prefix of another stream, a shorter and a too long one are refused', async () => {
+    const file = write(draw(22)),
+      stream = openStream(file),
+      other = file.slice();
+    other[300] ^= 1;
+    await refused(() => stream.refresh(other), 'byte of the longer prefix');
+    await refused(() => stream.refresh(file.slice(0, -1)), 'length of the longer prefix');
+    await refused(() => stream.refresh(Buffer.concat([file, file])), `${file.length}`);
+    assert.equal(await stream.refresh(file.slice()), stream);
+  });
+
+  test('bytes may start anywhere and are not copied', () => {
+    const file = write(draw(22)),
+      buffer = Buffer.alloc(file.length + 3);
+    buffer.set(file, 3);
+    const before = buffer.toString('hex'),
+      stream = openStream(buffer.subarray(3));
+    assert.deepEqual(stream.recommend(), openStream(file.buffer).recommend());
+    assert.equal(buffer.toString('hex'), before);
+  });
+});
+
+describe('asking', () => {
+  const stream = openStream(
+    write(small({ popularity: new Uint8Array(28).fill(1), mean: Array(8).fill(1) })),
+  );
 
   test('what is excluded, not allowed or not asked for is not listed', () => {
-    const ids = (ask) => bundle.recommend(ask).items.map(({ id }) => id);
-    assert.deepEqual(ids({ exclude: [0, 99] }), [1, 2]);
-    assert.deepEqual(ids({ only: [2, 0, 99] }), [0, 2]);
-    assert.deepEqual(ids({ only: [] }), []);
-    assert.deepEqual(ids({ k: 1 }), [0]);
-    assert.deepEqual(ids({ k: 0 }), []);
-    assert.throws(() => bundle.recommend({ k: 1.5 }), RangeError);
-    assert.throws(() => bundle.recommend({ k: -1 }), RangeError);
+    const list = (ask) => numbersOf(stream.recommend(ask));
+    assert.deepEqual(list(), [0, 1, 2, 3]);
+    assert.deepEqual(list({}), [0, 1, 2, 3]);
+    assert.deepEqual(list({ history: [0], repeat: true }), [0, 1, 2, 3]);
+    assert.deepEqual(list({ history: [0] }), [1, 2, 3]);
+    assert.deepEqual(list({ exclude: [0, 99] }), [1, 2, 3]);
+    assert.deepEqual(list({ only: [2, 0, 99] }), [0, 2]);
+    assert.deepEqual(list({ only: new Set([2n]) }), [2]);
+    assert.deepEqual(list({ only: [] }), []);
+    assert.deepEqual(list({ only: null, vector: null }), [0, 1, 2, 3]);
+    assert.deepEqual(list({ k: 1 }), [0]);
+    assert.deepEqual(list({ k: 0 }), []);
+    assert.deepEqual(stream.recommend({ history: [9, 2, -1, 9] }).unknown, 3);
+    assert.deepEqual(numbersOf(stream.similar(3, { k: 2 })), [0, 1]);
   });
 
-  test('similar items leave out the item itself; an unknown one is refused', () => {
-    assert.deepEqual(
-      bundle.similar(2).items.map(({ id }) => id),
-      [0, 1],
-    );
-    assert.equal(bundle.similar(2, 1).items.length, 1);
-    refused(() => bundle.similar(3), /item 3/);
-  });
-
-  test('words stand for more than signs', () => {
-    // u is all ones: each item scores gain * 0.5 * the sum of its two words' numbers
-    const words = [new Int8Array(256)];
-    words[0].set([0, 0, 0, 0, 0, 0, 0, -7], 8 * 0b1111);
-    words[0].set([127, -128, 1, 2, 3, 4, 5, 13], 8 * (16 + 0b1111));
-    const [letters, scales] = [new Int8Array(2048), Float32Array.of(0.5, 9, 9)];
-    const worded = readBundle(write({ ...spec, K: 1, words, letters, scales }));
-    assert.deepEqual(
-      worded.recommend().items.map(({ id, score }) => [id, score]),
+  test('wrong questions are errors of one line', () => {
+    const wrong = [
+      [() => stream.recommend({ history: 'abc' }), /history: found string abc, expected an array/],
+      [() => stream.recommend({ exclude: 5 }), /exclude: found number 5/],
+      [() => stream.recommend({ only: '0' }), /only: found string/],
+      [() => stream.recommend({ history: null }), /history: found object null/],
       [
-        [0, 10],
-        [2, 0],
-        [1, -7],
+        () => stream.recommend({ likes: [] }),
+        /recommend: found option likes, expected any of: hi/,
       ],
-    );
-    // item 1 is (0 ... 0, -7), so u = (0 ... 0, -1); it has no vote
-    assert.deepEqual(
-      worded.recommend({ history: [1] }).items.map(({ id, score }) => [id, score]),
+      [() => stream.recommend([0]), /recommend: found option 0/],
+      [() => stream.recommend(null), /recommend: found option null/],
       [
-        [2, 0],
-        [0, -3],
+        () => stream.recommend({ history: ['0'] }),
+        /id: found string 0, expected one of kind dense/,
       ],
-    );
+      [() => stream.recommend({ history: [1.5] }), /id: found number 1.5/],
+      [() => stream.recommend({ exclude: [NaN] }), /id: found number NaN/],
+      [() => stream.recommend({ only: [undefined] }), /id: found undefined/],
+      [() => stream.recommend({ k: 1.5 }), /k: found 1.5/],
+      [() => stream.recommend({ k: -1 }), /k: found -1/],
+      [() => stream.recommend({ k: '5' }), /k: found 5/],
+      [() => stream.recommend({ vector: 'file' }), /file: found string, expected an ArrayBuffer/],
+      [() => stream.similar(0, 5), /similar: found option 5/],
+      [() => openStream('watch.elastic'), /file: found string/],
+      [
+        () => openStream(write(small()), { key: 1 }),
+        /open: found option key, expected any of: minS/,
+      ],
+    ];
+    for (const [act, message] of wrong) {
+      assert.throws(
+        act,
+        (error) =>
+          error instanceof TypeError &&
+          message.test(error.message) &&
+          !error.message.includes('\n'),
+        `${act}`,
+      );
+    }
+    assert.throws(() => stream.similar(4), RangeError);
   });
 
-  test('the file tells about itself', () => {
-    const about = bundle.info();
-    assert.deepEqual([about.version, about.wordLists], [3, 0]);
-    assert.equal(about.items, 3);
-    assert.equal(about.dimensions, 8);
-    assert.equal(about.modelId, Buffer.from(spec.modelId).toString('hex'));
-    assert.equal(about.catalogue, null);
-    assert.equal(about.trained, 1_600_000_000);
-    assert.deepEqual([about.person, about.idKind, about.voteScale], ['history', 'dense', 'none']);
-    assert.deepEqual(about.groups, [{ size: 3, depths: [1], neighbours: 1, weights: [0.25, 2] }]);
-    assert.deepEqual(about.meta, { name: 'sample', quality: null });
+  test('an item without columns has the vector of an empty history', () => {
+    const slots = [
+      { number: 3, vote: 2 },
+      { number: 0, vote: 0 },
+      { number: 0, vote: 1 },
+    ];
+    const voting = { kind: 4, which: 0, first: 0, count: 3, slots };
+    const { head } = small(),
+      values = Array.from({ length: 16 }, (_, v) => v);
+    const sample = { head: { ...head, values, weights: [1, 0] }, chunks: [voting], least: 0 };
+    const { items } = openStream(write(sample)).recommend({ history: [3], why: true });
+    assert.deepEqual(items, [
+      { id: 0, number: 0, score: 2 * 2 ** 20, why: 3 },
+      { id: 1, number: 1, score: 0, why: null },
+      { id: 2, number: 2, score: 0, why: null },
+    ]);
   });
 });
 
-describe('ids', () => {
-  const shape = { N: 1, sizes: [4], depths: [[2]], neighbours: [1], withdrawn: [] };
-  const open = (idKind, ids) => readBundle(write(draw(3, { ...shape, idKind, ids })));
-  const roundTrip = (bundle, ids) =>
-    ids.forEach((id, i) => {
-      assert.equal(bundle.number(id), i);
-      assert.strictEqual(bundle.id(i), id);
-    });
-
-  test('u32, as number and as bigint', () => {
-    const ids = [7, 4294967295, 0, 1000],
-      bundle = open(1, ids);
-    roundTrip(bundle, ids);
-    assert.equal(bundle.number(7n), 0);
-    for (const unknown of [8, -1, 7.5, '7', 4294967296, 2n ** 70n, NaN])
-      assert.equal(bundle.number(unknown), -1);
-    assert(!bundle.recommend({ history: [7] }).items.some(({ id }) => id === 7));
-  });
-
-  test('u64, bigint beyond 2^53 - 1', () => {
-    const ids = [2n ** 64n - 1n, 5, 2n ** 53n, Number.MAX_SAFE_INTEGER],
-      bundle = open(2, ids);
-    roundTrip(bundle, ids);
-    assert.equal(bundle.number(5n), 1);
-    assert.equal(
-      bundle.number(2 ** 53),
-      -1,
-      'a number that may be another id is not taken for one',
-    );
-    assert.deepEqual(bundle.recommend({ history: [5, 2n ** 53n, 6] }).unknown, 1);
-  });
-
-  test('strings, by bytes', () => {
-    const ids = ['\ufeffé', 'B00\u{1f600}', 'ff', '\uffff'],
-      bundle = open(3, ids);
-    roundTrip(bundle, ids);
-    for (const unknown of ['', 'é', 'B00', '\ud800', 5]) assert.equal(bundle.number(unknown), -1);
-  });
-
-  test('many of each kind are found', () => {
-    const rng = generator(1),
-      V = 3000,
-      sizes = [V],
-      wide = { ...shape, sizes };
-    const u32 = distinct(Array.from({ length: 2 * V }, () => rng.below(2 ** 32)))
-      .slice(0, V)
-      .sort(() => rng() - 0.5);
-    const kinds = {
-      1: u32,
-      2: u32.map((id) => BigInt(id) ** 2n),
-      3: u32.map((id) => id.toString(36)),
-    };
-    for (const [kind, ids] of Object.entries(kinds)) {
-      const bundle = readBundle(write(draw(1, { ...wide, idKind: Number(kind), ids })));
-      ids.forEach((id, i) => assert.equal(bundle.number(id), i));
-    }
-  });
-
-  test('an id that occurs twice is refused at first use', () => {
-    for (const [kind, ids] of [
-      [1, [5, 6, 5, 7]],
-      [2, [2n ** 60n, 1, 2, 2n ** 60n]],
-      [3, ['a', 'b', 'ab', 'b']],
-    ]) {
-      const bundle = open(kind, ids);
-      refused(() => bundle.recommend({ history: [ids[1]] }), /occurs twice/);
-    }
-  });
-});
-
-describe('files beside the bundle', () => {
-  const catalogue = (modelId, ids) =>
-    JSON.stringify({
-      format: 'elasticrec catalogue 1',
-      model_id: Buffer.from(modelId).toString('hex'),
-      id_kind: 'integer',
-      ids,
-      titles: ids.map((id) => (id === '1' ? null : `Title ${id} é`)),
-    });
-  const { modelId } = byHand(),
-    text = catalogue(modelId, ['0', '1', '2']);
-  const spec = { ...byHand(), catalogue: Buffer.from(sha256(text), 'hex') },
-    file = write(spec);
-
-  test('the whole file is checked by its hash', async () => {
-    assert.equal(
-      (await openBundle(file.buffer, { sha256: sha256(file).toUpperCase() })).info().items,
-      3,
-    );
-    assert.equal((await openBundle(file)).info().items, 3);
-    await assert.rejects(openBundle(file, { sha256: sha256(text) }), BundleError);
-  });
-
-  test('a Buffer of Node is read, and left as it was', async () => {
-    const buffer = Buffer.from(file);
-    const vectorBuffer = Buffer.from(vectorFile(spec, new Uint16Array(8)));
-    const copies = [Buffer.from(buffer), Buffer.from(vectorBuffer)].map((bytes) =>
-      bytes.toString('hex'),
-    );
-    const bundle = await openBundle(buffer, { sha256: sha256(file) });
-    assert.equal(bundle.recommend({ user: vectorBuffer }).items.length, 3);
-    assert.deepEqual(
-      [buffer, vectorBuffer].map((bytes) => bytes.toString('hex')),
-      copies,
-    );
-    const patch = Buffer.from(patchFile(buffer, buffer, [[0, buffer.length]]));
-    assert.deepEqual(new Uint8Array(await applyPatch(buffer, patch)), file);
-  });
-
-  test('a catalogue is taken by its hash', async () => {
-    const bundle = readBundle(file);
-    assert.deepEqual((await bundle.catalogue(text)).titles, ['Title 0 é', null, 'Title 2 é']);
-    assert.deepEqual((await bundle.catalogue(new TextEncoder().encode(text))).ids, ['0', '1', '2']);
-    await assert.rejects(bundle.catalogue(`${text} `), BundleError);
-    await assert.rejects(readBundle(write(byHand())).catalogue(text), /expected none/);
-    for (const wrong of [
-      catalogue(new Uint8Array(32), ['0', '1', '2']),
-      catalogue(modelId, ['0', '1']),
-      '[]',
-      '{}',
-      '{',
-    ]) {
-      const other = write({ ...spec, catalogue: Buffer.from(sha256(wrong), 'hex') });
-      await assert.rejects(readBundle(other).catalogue(wrong), BundleError);
-    }
-  });
-
-  test('where a page has no WebCrypto a hash is never taken unchecked', async () => {
-    const there = Object.getOwnPropertyDescriptor(globalThis, 'crypto');
-    Object.defineProperty(globalThis, 'crypto', {
-      value: undefined,
-      configurable: true,
-      writable: true,
-    });
-    try {
-      await assert.rejects(openBundle(file, { sha256: sha256(file) }), /no WebCrypto/);
-      await assert.rejects(readBundle(file).catalogue(text), /no WebCrypto/);
-      assert.equal((await openBundle(file)).recommend().items.length, 3);
-    } finally {
-      if (there) Object.defineProperty(globalThis, 'crypto', there);
-      else delete globalThis.crypto;
-    }
-  });
-
-  test('a vector of another model, width, length or checksum is refused', () => {
-    const bundle = readBundle(file),
-      halves = new Uint16Array(8),
-      good = vectorFile(spec, halves);
-    const changed = (at, value) => {
-      const bad = good.slice();
-      bad[at] = value;
-      bad.fill(0, 12, 16);
-      new DataView(bad.buffer).setUint32(12, crc32(bad), true);
-      return bad;
-    };
-    bundle.recommend({ user: good });
-    bundle.recommend({ user: good.buffer });
-    refused(() => bundle.recommend({ user: changed(20, good[20] ^ 1) }), /model/);
-    refused(() => bundle.recommend({ user: changed(0, 1) }), /first bytes/);
-    refused(() => bundle.recommend({ user: changed(8, 2) }), /version/);
-    refused(() => bundle.recommend({ user: vectorFile(spec, new Uint16Array(16)) }), /dimensions/);
-    refused(() =>
-      bundle.recommend({
-        user: vectorFile(
-          spec,
-          Uint16Array.from(halves, () => 0x7c00),
-        ),
-      }),
-    );
-    refused(() => bundle.recommend({ user: good.slice(0, 60) }));
-    refused(() => bundle.recommend({ user: new Uint8Array(0) }));
-    const flipped = good.slice();
-    flipped[50] ^= 1;
-    refused(() => bundle.recommend({ user: flipped }), /checksum/);
-  });
-
-  test('a patch makes the new file, or nothing', async () => {
-    const old = file,
-      made = write(draw(9)),
-      part = made.subarray(300);
-    const patch = patchFile(old, joined([old.subarray(0, 100), part, old.subarray(200, 260)]), [
-      [0, 100],
-      part,
-      [200, 60],
-    ]);
-    const result = new Uint8Array(await applyPatch(old.buffer, patch));
-    assert.deepEqual(result, joined([old.subarray(0, 100), part, old.subarray(200, 260)]));
-    await assert.rejects(applyPatch(made, patch), BundleError);
-    for (let cut = 0; cut < 160; cut++)
-      await assert.rejects(applyPatch(old, patch.subarray(0, cut)), BundleError);
-    const twice = patchFile(old, joined([old, old]), [
-      [0, old.length],
-      [0, old.length],
-    ]);
-    await assert.rejects(applyPatch(old, twice), BundleError);
-    const rng = generator(4);
-    for (let i = 0; i < 500; i++) {
-      const bad = patch.slice(),
-        at = rng.below(160);
-      bad[at] ^= 1 << rng.below(8);
-      await assert.rejects(applyPatch(old, bad), BundleError, `byte ${at}`);
-    }
-  });
+test('errors are of their own kind', () => {
+  assert(new StreamError('') instanceof Error);
+  assert.equal(new StreamError('x').toString(), 'StreamError: x');
 });

@@ -1,33 +1,35 @@
 /** What the tests share: where the golden and hostile files are, and how a refusal looks. */
 
 import assert from 'node:assert/strict';
-import { webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-import { BundleError } from '../elasticrec-device.js';
+import { StreamError } from '../elasticrec-device.js';
 
-globalThis.crypto ??= webcrypto; // Node 18 hides it
+const folder = (name) => new URL(`../../${name}/`, import.meta.url);
 
-/** The folder `conformance` or `hostile`. */
-export const folder = (name) => new URL(`../../${name}/`, import.meta.url);
-
-/** A file of such a folder. */
+/** A file of the folder `conformance` or `hostile`. */
 export const load = (name, file) => new Uint8Array(readFileSync(new URL(file, folder(name))));
 
-/** Something must fail with a BundleError, and say so. */
-export const refused = (act, message) =>
-  assert.throws(act, (error) => {
-    assert(error instanceof BundleError, `${error?.stack}`);
-    if (message) assert.match(error.message, message);
-    return true;
-  });
+/** What such a folder expects of its files. */
+export const expected = (name) => JSON.parse(new TextDecoder().decode(load(name, 'expected.json')));
 
-/** The bits of a float32, as eight hexadecimal digits. */
-export function bits(score) {
-  const view = new DataView(new ArrayBuffer(4));
-  view.setFloat32(0, score);
-  return view.getUint32(0).toString(16).padStart(8, '0');
+/** Bytes of a text of hexadecimal digits. */
+export const unhex = (text) => Uint8Array.from(text.match(/../g), (byte) => parseInt(byte, 16));
+
+/** An id as the runtime takes it, from its text. */
+export const idOf = (kind, text) => (kind === 'text' ? text : BigInt(text));
+
+/** Something must fail with a StreamError of one line, which matches or contains something. */
+export async function refused(act, message = '', what = '') {
+  await assert.rejects(
+    async () => act(),
+    (error) => {
+      assert(error instanceof StreamError, `${what}: ${error?.stack}`);
+      assert(!error.message.includes('\n'), error.message);
+      if (message instanceof RegExp) assert.match(error.message, message, what);
+      else assert(error.message.includes(message), `${what}: ${error.message}`);
+      return true;
+    },
+    what,
+  );
 }
-
-/** Distinct numbers, rising. */
-export const distinct = (numbers) => [...new Set(numbers)].sort((a, b) => a - b);

@@ -1,140 +1,99 @@
 /**
- * Ranking as docs/bundle-format.md prints it, one item after the other, from what a sample holds:
- * the slow twin that the runtime must equal bit by bit.
+ * Ranking as docs/stream-format.md prints it, one item after the other, from what a sample holds:
+ * the slow twin whose lists and scores the runtime must equal.
  */
 
-import { half } from './sample-bundle.js';
+const list = (n, make) => Array.from({ length: n }, (_, i) => make(i));
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+const binaryDigits = (number) => number.toString(2).length;
 
-const f = Math.fround;
-
-/** The group of an item, and its place in it. */
-function place(spec, number) {
-  let g = 0;
-  for (; number >= spec.sizes[g]; g++) number -= spec.sizes[g];
-  return { g, i: number };
+/** The value of a binary16, as its definition says. */
+export function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1,
+    exponent = (bits >> 10) & 31,
+    fraction = bits & 1023;
+  return exponent
+    ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024)
+    : sign * 2 ** -24 * fraction;
 }
 
-/** The step a(c, q). */
-const step = (spec, c, q) => spec.steps[(c * (c - 1)) / 2 + q];
+/** The two codewords that a byte names. */
+const pair = (book, byte) => [book.words[byte % 16], book.words[16 + Math.floor(byte / 16)]];
 
-/** The bytes of an item in block n of its group, by plane. */
-function planes(spec, g, i, n) {
-  const before = spec.depths[g].slice(0, n).reduce((a, b) => a + b, 0);
-  return Array.from({ length: spec.depths[g][n] }, (_, p) => spec.columns[g][before + p][i]);
+/** The vector y of an item (section 3). */
+function vector({ D }, now, item) {
+  return list(D, (k) =>
+    sum(
+      now.codes[item].map((byte, c) => {
+        const { codebook, first, scale } = now.columns[c],
+          book = now.books[codebook];
+        const at = k - 8 * first;
+        if (at < 0 || at >= 8 * book.width) return 0;
+        return scale * sum(pair(book, byte).map((word) => word[at]));
+      }),
+    ),
+  );
 }
 
-/** The bytes of words and letters of an item in block n, if there are any, and those of signs. */
-function split(spec, g, i, n) {
-  const signs = planes(spec, g, i, n);
-  const words = n < spec.K ? signs.shift() : undefined;
-  return { words, letter: spec.K ? signs.shift() : undefined, signs };
-}
+const lengthOf = (y) => Math.sqrt(sum(y.map((value) => value * value)));
 
-/** Number k of word w of list n. */
-const word = (spec, n, w, k) => spec.words[n][w * spec.D + k];
-
-/** +1 where a bit is set, else -1. */
-const sign = (byte, j) => ((byte >> j) & 1 ? 1 : -1);
-
-/** Divided by its length. */
-function normal(x) {
-  const length = Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
-  return length > 0 ? x.map((value) => value / length) : x;
-}
-
-/** The vector of an item (section 6). */
-export function vector(spec, number) {
-  const { g, i } = place(spec, number);
-  return Array.from({ length: spec.D }, (_, k) => {
-    if (spec.columns[g].length === 0) return half(spec.means[g][k]);
-    let sum = 0;
-    for (let n = 0; n < spec.N; n++) {
-      const { words } = split(spec, g, i, n);
-      if (words === undefined) continue;
-      const both = word(spec, n, words % 16, k) + word(spec, n, 16 + (words >> 4), k);
-      sum += spec.scales[3 * n] * both;
-    }
-    const { letter, signs } = split(spec, g, i, k >> 3),
-      [, ν, σ] = spec.scales.subarray(3 * (k >> 3));
-    if (letter !== undefined) sum += ν * spec.letters[8 * letter + (k & 7)];
-    signs.forEach((byte, q) => {
-      sum += step(spec, signs.length, q) * σ * sign(byte, k & 7);
+/** The whole numbers q of a person (section 6); `halves` is a server vector. */
+function personOf(head, now, h, halves) {
+  let p = list(head.D, (k) => head.mean[k]);
+  if (halves) p = list(head.D, (k) => half(halves[k]));
+  else if (h.some((item) => now.codes[item].length)) {
+    p = list(head.D, () => 0);
+    h.forEach((item, i) => {
+      const y = vector(head, now, item),
+        length = lengthOf(y),
+        after = h.length - 1 - i;
+      if (length === 0) return;
+      const t = 1 / (1 + head.recency * after) / length;
+      p = p.map((value, k) => value + y[k] * t);
     });
-    return half(spec.means[g][k]) + sum * spec.gains[spec.q[g][i]];
-  });
-}
-
-/** The person's vector (section 10); `held` rising and distinct, `halves` a server vector. */
-export function personOf(spec, held, halves) {
-  if (halves) return Float32Array.from(halves, half);
-  if (held.length === 0) return Float32Array.from(spec.means[spec.G], half);
-  const sum = held
-    .map((number) => normal(vector(spec, number)))
-    .reduce((total, x) => total.map((value, k) => value + x[k]), Array(spec.D).fill(0));
-  const s = normal(sum);
-  if (!spec.map) return Float32Array.from(s);
-  return Float32Array.from({ length: spec.D }, (_, k) =>
-    s.reduce((total, value, j) => total + value * half(spec.map[j * spec.D + k]), 0),
-  );
-}
-
-/** The score of an item (section 11), -Infinity where its group keeps nothing. */
-export function scoreOf(spec, number, u, held, byVector) {
-  const { g, i } = place(spec, number),
-    coded = spec.columns[g].length > 0;
-  if (!coded && spec.neighbours[g] === 0) return -Infinity;
-  let score = f(u.reduce((sum, value, k) => sum + value * half(spec.means[g][k]), 0));
-  if (coded) {
-    let t = 0;
-    for (let n = 0; n < spec.N; n++) {
-      const { words, letter, signs } = split(spec, g, i, n);
-      if (words !== undefined) {
-        const says = (w) =>
-          f(u.reduce((sum, value, k) => sum + value * word(spec, n, w, k), 0) * spec.scales[3 * n]);
-        t = f(t + f(says(words % 16) + says(16 + (words >> 4))));
-      }
-      if (letter !== undefined) {
-        const products = Array.from({ length: 8 }, (_, j) =>
-          f(spec.letters[8 * letter + j] * f(u[8 * n + j] * spec.scales[3 * n + 1])),
-        );
-        t = f(t + products.reduce((sum, value) => f(sum + value)));
-      }
-      signs.forEach((byte, q) => {
-        const s = f(step(spec, signs.length, q) * spec.scales[3 * n + 2]);
-        const products = Array.from({ length: 8 }, (_, j) => sign(byte, j) * f(u[8 * n + j] * s));
-        t = f(t + products.reduce((sum, value) => f(sum + value)));
-      });
-    }
-    score = f(score + f(t * spec.gains[spec.q[g][i]]));
   }
-  if (spec.neighbours[g] === 0) return score;
-  const v = spec.slots[g][i].reduce(
-    (sum, { number: other, weight }) => (held.includes(other) ? f(sum + spec.votes[weight]) : sum),
-    0,
-  );
-  let c = spec.weights[g][byVector ? 0 : 1];
-  if (spec.scaled && held.length) c = f(c / Math.sqrt(held.length));
-  return f(score + f(c * v));
+  const m = Math.max(...p.map(Math.abs));
+  return p.map((value) => (m === 0 ? 0 : Math.floor((value / m) * 32767 + 0.5)));
 }
 
-/** All scores. */
-export function scoresOf(spec, u, held, byVector) {
-  return Float32Array.from({ length: spec.V }, (_, i) => scoreOf(spec, i, u, held, byVector));
-}
-
-/** The list (section 12) of item numbers. */
-export function listOf(spec, scores, k, skipped) {
-  return Array.from(scores.keys())
-    .filter((i) => scores[i] > -Infinity && !skipped.includes(i) && !spec.withdrawn.includes(i))
-    .sort((a, b) => scores[b] - scores[a] || a - b)
+/** The list for a person (sections 7 and 8), each item with its score and reason. */
+export function rank({ head }, now, { h, halves, k, exclude = [], only, withdrawn = [], repeat }) {
+  const q = personOf(head, now, h, halves),
+    kind = halves ? 1 : 0;
+  const used = Math.max(...now.codes.map((codes) => codes.length));
+  const A = now.columns
+    .slice(0, used)
+    .map(({ codebook, first, scale }) =>
+      now.books[codebook].words.map(
+        (word) => scale * sum(word.map((w, at) => w * q[8 * first + at])),
+      ),
+    );
+  const M = Math.max(0, ...A.flat().map(Math.abs));
+  const t = A.map((row) => row.map((a) => (M === 0 ? 0 : Math.floor((a * 32767) / M + 0.5))));
+  const ρ =
+    M === 0 ? 2 ** 20 : Math.sqrt(sum(q.map((x) => x * x))) * (32767 / M) * (head.unit * 128);
+  const scoreOf = (item) => {
+    const codes = now.codes[item],
+      factor = head.popularity[binaryDigits(item + 1)];
+    const S = sum(codes.map((byte, c) => t[c][byte % 16] + t[c][16 + Math.floor(byte / 16)]));
+    const length = lengthOf(vector(head, now, item));
+    let g = factor;
+    if (head.cosine) {
+      g = length === 0 ? 0 : Math.min(255, Math.floor((head.unit * factor) / length + 0.5));
+    }
+    const λ = codes.length ? now.columns[codes.length - 1].weights[kind] : head.weights[kind];
+    const W = (vote) =>
+      Math.floor(Math.min((λ / Math.sqrt(h.length)) * ρ * head.values[vote], 2 ** 40) + 0.5);
+    const voting = now.slots[item].filter(({ number }) => h.includes(number));
+    return S * g + sum(voting.map(({ vote }) => W(vote)));
+  };
+  const why = (item) =>
+    now.slots[item].find(({ number, vote }) => vote > 0 && h.includes(number))?.number ?? null;
+  return list(head.V, (item) => item)
+    .filter((item) => now.codes[item].length || now.slots[item].length)
+    .filter((item) => !withdrawn.includes(item) && !exclude.includes(item))
+    .filter((item) => (!only || only.includes(item)) && (repeat || !h.includes(item)))
+    .map((item) => ({ number: item, score: scoreOf(item) + 0, why: why(item) }))
+    .sort((a, b) => b.score - a.score || a.number - b.number)
     .slice(0, k);
-}
-
-/** The history item with the largest vote for an item (section 12), or null. */
-export function whyOf(spec, number, held) {
-  const { g, i } = place(spec, number);
-  const votes = spec.slots[g][i]
-    .filter((slot) => held.includes(slot.number) && spec.votes[slot.weight] > 0)
-    .sort((a, b) => spec.votes[b.weight] - spec.votes[a.weight] || a.number - b.number);
-  return votes.length ? votes[0].number : null;
 }

@@ -1,158 +1,126 @@
-/** The runtime against its slow twin: equal bit by bit, whatever a bundle holds. */
+/** The runtime against its slow twin: equal lists and scores, whatever a stream holds. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { readBundle } from '../elasticrec-device.js';
-import { bits, distinct } from './expectations.js';
-import { listOf, personOf, scoresOf, vector, whyOf } from './plain-ranking.js';
-import { draw, generator, vectorFile, write } from './sample-bundle.js';
+import { openStream } from '../elasticrec-device.js';
+import { rank } from './plain-ranking.js';
+import { draw, generator, stateOf } from './sample-stream.js';
+import { cutsOf, vectorFile, withdrawnFile, write } from './stream-bytes.js';
 
-/** The score of every item by its number; of those that are never listed, what the twin says. */
-const allScores = (bundle, known, twin) => {
-  const scores = twin.slice(),
-    { items } = bundle.recommend({ ...known, k: twin.length, repeat: true });
-  for (const { number, score } of items) scores[number] = score;
-  return scores;
-};
+const some = (rng, n, below) => Array.from({ length: n }, () => rng.below(below));
+
+/** Item numbers of a history: each once, where it is last given. */
+const lastMentions = (items) => items.filter((item, i) => items.indexOf(item, i + 1) < 0);
+
 describe('against the slow twin', () => {
-  test('scores are equal bit by bit, lists and reasons too', () => {
-    const drawn = new Set();
-    for (let seed = 0; seed < 80; seed++) {
-      const spec = draw(seed),
-        bundle = readBundle(write(spec)),
-        rng = generator(seed + 1000);
-      drawn.add(spec.K === 0 ? 'signs' : spec.K < spec.N ? 'some words' : 'a list per block');
-      for (const length of [0, 1, 2, 7]) {
-        const history = Array.from({ length }, () => rng.below(spec.V)),
-          held = distinct(history);
-        const halves = rng.below(2)
-          ? Uint16Array.from({ length: spec.D }, () => 0x3000 + rng.below(0x800))
-          : undefined;
-        const known = { history, user: halves && vectorFile(spec, halves) };
-        const scores = scoresOf(spec, personOf(spec, held, halves), held, halves !== undefined);
-        assert.deepEqual(
-          Array.from(allScores(bundle, known, scores), bits),
-          Array.from(scores, (score) => bits(score + 0)),
-          `seed ${seed}`,
-        );
-        const exclude = [rng.below(spec.V)],
-          k = 1 + rng.below(spec.V),
-          repeat = rng.below(2) === 1;
-        const { items } = bundle.recommend({ ...known, k, exclude, repeat, why: true });
-        assert.deepEqual(
-          items.map(({ number }) => number),
-          listOf(spec, scores, k, repeat ? exclude : [...held, ...exclude]),
-        );
-        for (const { number, score, why } of items) {
-          assert.equal(score, scores[number] + 0);
-          assert.equal(why, whyOf(spec, number, held));
-        }
+  test('lists, scores and reasons are equal, at every prefix', async () => {
+    const seen = new Set();
+    for (let seed = 0; seed < 120; seed++) {
+      const sample = draw(seed),
+        { head, chunks } = sample,
+        file = write(sample),
+        cuts = cutsOf(file);
+      const rng = generator(seed + 1000),
+        first = sample.least + 1;
+      let stream = openStream(file.slice(0, cuts[first]));
+      for (let n = first; n <= chunks.length; n += 1 + rng.below(9)) {
+        const cut = cuts[n] + rng.below((cuts[n + 1] ?? cuts[n] + 1) - cuts[n]);
+        if (rng.below(2)) await stream.refresh(file.slice(0, cut));
+        else stream = openStream(file.slice(0, cut));
+        const now = stateOf(head, chunks.slice(0, n)),
+          known = head.idKind ? now.ids : head.V;
+        const given = some(rng, [0, 1, 2, 9][rng.below(4)], head.V),
+          k = rng.below(head.V + 2);
+        const ask = {
+          h: lastMentions(given.filter((item) => item < known)),
+          halves: rng.below(3)
+            ? undefined
+            : some(rng, head.D, 0x7c00).map((x) => x | (rng.below(2) << 15)),
+          k,
+          exclude: some(rng, rng.below(3), head.V),
+          only: rng.below(3) ? undefined : some(rng, 20, head.V),
+          withdrawn: [...new Set(some(rng, rng.below(4), head.V))].sort((a, b) => a - b),
+          repeat: rng.below(2) === 1,
+        };
+        await stream.withdraw(withdrawnFile(head, ask.withdrawn));
+        const ids = (items) => items?.map((item) => head.ids[item]);
+        const { items, unknown } = stream.recommend({
+          history: ids(given),
+          vector: ask.halves && vectorFile(head, ask.halves),
+          k,
+          exclude: ids(ask.exclude),
+          only: ids(ask.only),
+          repeat: ask.repeat,
+          why: true,
+        });
+        const twin = rank(sample, now, ask).map(({ number, score, why }) => ({
+          id: stream.id(number),
+          number,
+          score,
+          why: why === null ? null : stream.id(why),
+        }));
+        assert.deepEqual(items, twin, `seed ${seed}, ${n} chunks`);
+        assert.equal(unknown, given.filter((item) => item >= known).length);
+        for (const { id, number } of items) assert.equal(String(id), String(head.ids[number]));
+        seen.add([head.idKind, head.cosine, ask.halves === undefined].join());
       }
     }
-    assert.equal(drawn.size, 3);
+    assert.equal(seen.size, 16, 'every kind was drawn');
   });
 
-  test('first planes name words where there are lists, the others hold signs', () => {
-    const depths = [
-        [1, 3, 2, 8],
-        [1, 1, 0, 1],
-        [2, 3, 8, 0],
-      ],
-      held = [3, 20, 41],
-      lists = new Set();
-    for (const K of [0, 1, 2, 3, 4]) {
-      const spec = draw(12, { N: 4, K, sizes: [17, 9, 30], depths, withdrawn: [] }),
-        bundle = readBundle(write(spec)),
-        scores = scoresOf(spec, personOf(spec, held), held, false);
-      assert.equal(bundle.info().wordLists, K);
-      assert.deepEqual(
-        Array.from(allScores(bundle, { history: held }, scores), bits),
-        Array.from(scores, (score) => bits(score + 0)),
-        `${K} lists`,
-      );
-      const { items } = bundle.similar(20, 5);
-      lists.add(JSON.stringify([items.map(({ number, score }) => [number, bits(score)])]));
-    }
-    assert.equal(lists.size, 5, 'every number of lists gives other scores');
-  });
-
-  test('groups longer than a stretch, and lists longer than what is kept at once', () => {
-    const spec = draw(5, {
-      N: 1,
-      sizes: [4500, 3, 2049],
-      depths: [[3], [0], [2]],
-      neighbours: [2, 1, 0],
+  test('more items than a tile, and more than 2^16', () => {
+    const V = 70_000,
+      rng = generator(3);
+    const { head } = draw(1, { V, N: 1, idKind: 0, cosine: 1, ids: [] }, 0);
+    const words = Array.from({ length: 32 }, () => some(rng, 8, 9).map((x) => x - 4));
+    const columns = [0, 1, 2].map(() => ({
+      codebook: 0,
+      first: 0,
+      scale: 3,
+      weights: [2 ** -10, 2 ** -9],
+    }));
+    const slots = (n, voted) =>
+      Array.from({ length: n }, (_, i) => {
+        const vote = Math.max(0, 15 - (i % 16) - voted);
+        return { vote, number: vote && rng.below(V) };
+      });
+    const codes = (which, first, count) => ({
+      kind: 3,
+      which,
+      first,
+      count,
+      codes: some(rng, count, 256),
     });
-    const bundle = readBundle(write(spec)),
-      held = [7, 4400, 4501];
-    const scores = scoresOf(spec, personOf(spec, held), held, false);
-    assert.deepEqual(allScores(bundle, { history: held }, scores), scores);
-    for (const k of [1, 100, 1500, 6552, 10_000]) {
-      const { items } = bundle.recommend({ history: held, k });
-      assert.deepEqual(
-        items.map(({ number }) => number),
-        listOf(spec, scores, k, held),
-      );
-    }
-  });
-
-  test('neighbours among many items are told apart by more than their lower bits', () => {
-    const spec = draw(6, {
-      N: 1,
-      sizes: [30_001, 3, 40_002],
-      depths: [[1], [0], [2]],
-      neighbours: [3, 2, 1],
-      scaled: 1,
-      withdrawn: [],
-    });
-    const bundle = readBundle(write(spec)),
-      voted = [0, 700, 9001, 29_999, 30_000].flatMap((i) => spec.slots[0][i]);
-    voted.push(...spec.slots[2].slice(-9).flat(), { number: 1 }); // some are left over by fours
-    const others = voted.map(({ number }) => number ^ 65_536).filter((number) => number < spec.V);
-    assert(others.length > 1);
-    const rising = distinct([...voted.slice(9).map(({ number }) => number), ...others]);
-    const scores = scoresOf(spec, personOf(spec, rising), rising, false);
-    assert.deepEqual(
-      Array.from(allScores(bundle, { history: rising }, scores), bits),
-      Array.from(scores, (score) => bits(score + 0)),
-    );
-  });
-
-  test('equal scores come by rising number', () => {
-    const flat = {
-      N: 1,
-      sizes: [3000, 50],
-      depths: [[0], [0]],
-      neighbours: [1, 1],
-      weights: [
-        [0, 0],
-        [0, 0],
-      ],
-      withdrawn: [],
-    };
-    const spec = draw(1, { ...flat, means: Array.from({ length: 3 }, () => new Uint16Array(8)) });
-    const { items } = readBundle(write(spec)).recommend({ k: 2500 });
-    assert.deepEqual(
-      items.map(({ number }) => number),
-      Array.from({ length: 2500 }, (_, i) => i),
-    );
-  });
-
-  test('similar items are those of the direction of the item', () => {
-    for (let seed = 0; seed < 20; seed++) {
-      const spec = draw(seed),
-        item = seed % spec.V,
-        x = vector(spec, item);
-      const length = Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
-      const u = Float32Array.from(x, (value) => (length > 0 ? value / length : value));
-      const list = listOf(spec, scoresOf(spec, u, [item], false), 10, [item]);
-      assert.deepEqual(
-        readBundle(write(spec))
-          .similar(item, 10)
-          .items.map(({ number }) => number),
-        list,
-      );
+    const chunks = [
+      { kind: 1, width: 1, which: 0, first: 0, count: 32, words },
+      { kind: 2, which: 0, first: 0, count: 3, columns },
+      codes(0, 0, 30_001),
+      { kind: 4, which: 0, first: 100, count: 69_900, slots: slots(69_900, 0) },
+      codes(1, 5, 5001),
+      codes(0, 30_001, 7),
+      { kind: 4, which: 1, first: 1001, count: 9, slots: slots(9, 9) },
+    ];
+    const sample = { head, chunks, least: 3 },
+      stream = openStream(write(sample));
+    const now = stateOf(head, chunks);
+    const voted = now.slots
+      .flat()
+      .filter(({ vote }) => vote)
+      .map(({ number }) => number);
+    const low = voted
+      .slice(0, 9)
+      .map((number) => number ^ 65_536)
+      .filter((number) => number < V);
+    for (const h of [[], [3, 40_000, 69_999], lastMentions([...voted.slice(-20), ...low])]) {
+      for (const k of [1, 1500, 70_000]) {
+        const { items } = stream.recommend({ history: h, k });
+        const twin = rank(sample, now, { h, k });
+        assert.deepEqual(
+          items,
+          twin.map(({ number, score }) => ({ id: number, number, score })),
+        );
+      }
     }
   });
 });

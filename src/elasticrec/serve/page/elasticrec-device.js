@@ -140,8 +140,8 @@ function checkChunk(chunk, width, which, first, most, each) {
 const covering = (chunks, lo, hi) => chunks.filter(({ first, end }) => first < hi && end > lo);
 /** A number of binary16. @param {number} bits */
 function half(bits) {
-  const power = Math.max(1, (bits >> 10) & 31), whole = bits & 0x7c00 ? 1024 : 0;
-  const size = power < 31 ? (whole + (bits & 1023)) * 2 ** (power - 25) : Infinity;
+  const power = (bits >> 10) & 31, whole = (power && 1024) + (bits & 1023);
+  const size = whole * 2 ** (Math.max(1, power) - 25); // above 65,504 if it is not finite
   return within(bits & 0x8000 ? -size : size, -65504, 65504, 'number of the vector');
 }
 /** @param {View} bytes */
@@ -556,10 +556,9 @@ export async function openSigned(file, key, options = {}) {
  * @param {string | URL} url @param {FetchOptions} [options] @returns {Promise<Fetched>} */
 export async function fetchStream(url, options = {}) {
   checkOptions(options, 'onPart every budget previous signal key minSequence', 'fetchStream');
-  const { onPart, every = 250, budget = Infinity, previous, signal, key, minSequence } = options;
+  const { onPart, every = 250, budget = Infinity, previous, signal, key, ...more } = options;
   if (!(budget > 0)) throw new TypeError(`budget: found ${budget}, expected a number of bytes`);
-  const open = (/** @type {View} */ bytes) => (
-    key ? openSigned(bytes, key, { minSequence }) : openStream(bytes, { minSequence }));
+  const open = (/** @type {View} */ b) => (key ? openSigned(b, key, more) : openStream(b, more));
   const had = previous?.etag?.startsWith('"') ? previous : undefined;
   let buffer = had?.bytes ?? new Uint8Array(0), size = buffer.length, etag = had?.etag ?? null;
   let stream = had && (had.stream?.info().signed === !!key ? had.stream : await open(buffer));
@@ -570,12 +569,12 @@ export async function fetchStream(url, options = {}) {
   const last = budget < Infinity ? budget - 1 : '';
   if (size || budget < Infinity) headers.Range = `bytes=${size}-${last}`;
   const { ok, status, body, headers: found } = await fetch(url, { headers, signal });
-  const tag = found.get('etag'), start = /\d+/.exec(found.get('content-range') ?? '')?.[0] ?? size;
-  const other = status === 206 && (Number(start) !== size || tag !== etag);
+  const start = Number(/\d+/.exec(found.get('content-range') ?? '')?.[0] ?? size);
+  const other = status === 206 && (start !== size || found.get('etag') !== etag);
   if (had && other) return (await body?.cancel(), fetchStream(url, { ...options, previous: null }));
   if (!ok || !body) throw new Error(`${url}: found status ${status}, expected 200 or 206`);
   if (status === 200) [buffer, size, stream] = [new Uint8Array(0), 0, undefined];
-  etag = tag;
+  etag = found.get('etag');
   const reader = body.getReader();
   try {
     for (let told = -Infinity; ;) {
