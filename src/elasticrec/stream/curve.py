@@ -156,7 +156,7 @@ def evaluate_composition(
     metrics: Iterable[str] = DEFAULT_METRICS,
     device: str = "auto",
 ) -> Evaluation:
-    """How well any composition of a model ranks the held-out items of some users, or of everyone."""
+    """How well any composition of a model ranks what some users, or all, have in a part."""
     return measure(
         model.codes,
         model.neighbours,
