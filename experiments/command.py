@@ -26,7 +26,7 @@ Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Jobs = Annotated[int, typer.Option(help="Tasks at the same time, each in a process.")]
 Minutes = Annotated[float | None, typer.Option(help="Begin nothing, and end, after so many.")]
 Users = Annotated[int, typer.Option(help="Users of each half, at most; 0: all of them.")]
-Tables = Annotated[Path | None, typer.Option(help="Folder of tables trained before.")]
+Tables = Annotated[Path | None, typer.Option("--tables", help="Folder of tables trained before.")]
 Text = Annotated[str, typer.Option(help="Words, separated by commas.")]
 Again = Annotated[bool, typer.Option("--again", help="Measure what the results hold, too.")]
 

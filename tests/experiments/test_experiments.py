@@ -33,7 +33,7 @@ def test_a_kept_table_is_measured_instead_of_a_trained_one(results, data, small_
     items = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float16)
     np.save(tmp_path / "goodbooks-0.npy", items[:200])
     np.save(tmp_path / "goodbooks-1.npy", items[200:])
-    invoke(formats.app, "--dataset", "goodbooks", "--data", data, "--tables-in", tmp_path)
+    invoke(formats.app, "--dataset", "goodbooks", "--data", data, "--tables", tmp_path)
     assert {line["dimensions"] for line in lines.read("formats")} == {16}
     assert not (results.parent / "tables").exists()
 
