@@ -1,15 +1,21 @@
-"""Training examples per second against a plain reference, in one run, at Gowalla's size.
+"""Training examples per second: beside a plain reference, and by the number of items.
 
-    python -m benchmarks.training [--method mf,mf-adam,lightgcn] [--dimensions 64,128]
+    python -m benchmarks.training                        # all of it
+    python -m benchmarks.training --method mf,lightgcn --dimensions 64,128
     python -m benchmarks.training --data gowalla.npz     # a prepared split instead of a made one
+    python -m benchmarks.training --method history --items 100000,1000000 --device cuda
 
-BPR with one unseen item per pair, batches of 8,192, CPU. The reference is what a textbook does:
-uniform triples drawn in NumPy, `nn.Embedding` with dense gradients, a COO `torch.sparse` product
-with autograd's own backward, `torch.optim.Adam` over whole tables. Its sampler works on whole
-arrays (the rival) or, as in much published code, on one example after the other (`rival_loop`).
-`mf` steps by our row-wise Adagrad, `mf-adam` and `lightgcn` by Adam. Ours and theirs take turns, a
-few batches each and with every number of threads, so that other work on the machine hits all
-alike; each contender counts with the number of threads that suits it best.
+`mf` and `lightgcn`: BPR with one unseen item per pair, batches of 8,192, at Gowalla's size, CPU.
+The reference is a textbook's: uniform triples drawn in NumPy, `nn.Embedding` with dense gradients,
+a COO `torch.sparse` product with autograd's own backward, `torch.optim.Adam` over whole tables. Its
+sampler works on whole arrays (the rival) or on one example after the other (`rival_loop`).
+
+`history`: the default recipe at several numbers of items, ten interactions for each. A step costs
+what it touches, so the largest catalogue (the value) should reach at least two thirds of the
+examples per second of the smallest (the rival).
+
+Contenders take turns, a few batches each and with every number of threads, so that other work on
+the machine hits all alike; each counts with the number of threads that suits it best.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,68 +36,66 @@ from benchmarks.plain.bpr import BATCH, L2, LAYERS, RATE, Loop, Reference, Vecto
 from elasticrec.data.split import Split
 from elasticrec.data.synthetic import planted_world
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.cooccurrence import Cooccurrence
+from elasticrec.training.memory import keep_freed_memory
 from elasticrec.training.setup import make_base
-from elasticrec.training.state import Run
+from elasticrec.training.state import TrainingState
 
 N_USERS, N_ITEMS, N_PAIRS = 29_858, 40_981, 1_157_000
 """Gowalla's size: 70 % of the pairs, 810,000, are in train."""
+PAIRS_PER_ITEM, PAIRS_PER_USER = 10, 20
+"""Of the worlds of several sizes, before the split."""
 TURN = 4
-"""Batches before it is another's turn."""
-METHODS = {"mf": "adagrad", "mf-adam": "adam", "lightgcn": "adam"}
-"""What is measured, and the optimiser of ours."""
-REACH = {"mf": 5.0, "lightgcn": 1.4}
-"""How many times the reference's examples per second should be reached at 64 dimensions."""
-ADAGRAD_RATE = 0.1
+"""Batches before the next contender's turn."""
 
-Contender = tuple[str, int]
-"""Its name, and a number of threads."""
+Work = Callable[[], None]
+"""Draws one batch and makes one step on it."""
 
 
 @dataclass
 class Clock:
     """Times of every batch of one contender."""
 
+    batch: int
+    """Examples per batch."""
     walls: list[float] = field(default_factory=list)
     """Seconds by the clock."""
     cpus: list[float] = field(default_factory=list)
     """Seconds of all cores' work."""
 
-    def time(self, work: Callable[[], None]) -> None:
+    def time(self, work: Work, device: str) -> None:
         """Do the work and note how long it took."""
         wall, cpu = time.perf_counter(), time.process_time()
         work()
+        if device == "cuda":
+            torch.cuda.synchronize()
         self.walls.append(time.perf_counter() - wall)
         self.cpus.append(time.process_time() - cpu)
 
     def rate(self) -> float:
         """Examples per second by the clock, from the median batch."""
-        return BATCH / float(np.median(self.walls))
+        return self.batch / float(np.median(self.walls))
 
     def cpu_rate(self) -> float:
         """Examples per second of CPU time, from the median batch."""
-        return BATCH / float(np.median(self.cpus))
+        return self.batch / float(np.median(self.cpus))
 
 
-def ours(split: Split, method: str, dimensions: int, seed: int) -> Callable[[], None]:
-    """A function that draws one batch and makes one step of our training."""
-    optimizer = METHODS[method]
-    rate = ADAGRAD_RATE if optimizer == "adagrad" else RATE
-    config = TrainConfig(
-        base=method.removesuffix("-adam"), optimizer=optimizer,  # type: ignore[arg-type]
-        n_blocks=dimensions // 8, loss="bpr", negatives=1, batch_size=BATCH,
-        learning_rate=rate, schedule="constant", l2=L2, layers=LAYERS, readout="mean",
-        init="random", init_scale=0.1 * dimensions**0.5, seed=seed,
-    )  # fmt: skip
-    generator = torch.Generator().manual_seed(seed)
-    run = Run(split, config, make_base(split.train, config, generator), generator, None)
+Clocks = dict[tuple[str, int], Clock]
+"""By contender and number of threads."""
+
+
+def ours(split: Split, config: TrainConfig, device: str, near: Cooccurrence | None = None) -> Work:
+    """A step of our training."""
+    generator = torch.Generator(device).manual_seed(config.seed)
+    base = make_base(split.train, config, generator)
+    state = TrainingState(split, config, base, generator, near)
 
     def batches() -> Iterator[None]:
-        epoch = 0
-        while True:
-            for batch in run.sampler.epoch(seed, epoch, generator):
-                run.step(batch, rate)
+        for epoch in itertools.count():
+            for batch in state.sampler.epoch(config.seed, epoch, generator):
+                state.step(batch)
                 yield
-            epoch += 1
 
     stream = batches()
     return lambda: next(stream)
@@ -99,25 +103,18 @@ def ours(split: Split, method: str, dimensions: int, seed: int) -> Callable[[], 
 
 def reference(
     split: Split, method: str, dimensions: int, sampler: type[Loop | Vectorised], seed: int
-) -> Callable[[], None]:
-    """A function that draws one batch and makes one step of the reference."""
+) -> Work:
+    """A step of the reference."""
     rng = np.random.default_rng(seed)
-    model = Reference(
-        split.train, dimensions, sampler(split.train, rng), layers=LAYERS * (method == "lightgcn")
-    )
-    return model.step
+    layers = LAYERS * (method == "lightgcn")
+    return Reference(split.train, dimensions, sampler(split.train, rng), layers=layers).step
 
 
 def measure(
-    split: Split, method: str, dimensions: int, threads: list[int], seconds: float, seed: int
-) -> dict[Contender, Clock]:
-    """Clocks of ours and of both references, after taking turns for a while."""
-    steps = {
-        "ours": ours(split, method, dimensions, seed),
-        "vectorised": reference(split, method, dimensions, Vectorised, seed),
-        "loop": reference(split, method, dimensions, Loop, seed),
-    }
-    clocks = {each: Clock() for each in itertools.product(steps, threads)}
+    steps: dict[str, Work], batch: int, threads: list[int], seconds: float, device: str = "cpu"
+) -> Clocks:
+    """Clocks of all contenders after taking turns for a while."""
+    clocks = {each: Clock(batch) for each in itertools.product(steps, threads)}
     for step in steps.values():
         step()  # warm up: shuffle, allocate
     ends = time.monotonic() + seconds
@@ -125,68 +122,117 @@ def measure(
         for (name, n_threads), clock in clocks.items():
             torch.set_num_threads(n_threads)
             for _ in range(TURN):
-                clock.time(steps[name])
+                clock.time(steps[name], device)
     return clocks
 
 
-def report(
-    clocks: dict[Contender, Clock], method: str, dimensions: int, split: Split, seed: int
-) -> None:
-    """Append one line and say it in short."""
-    rates = {name: max(c.rate() for (n, _), c in clocks.items() if n == name) for name, _ in clocks}
-    cpu = {name: max(c.cpu_rate() for (n, _), c in clocks.items() if n == name) for name in rates}
+def beside_reference(split: Split, method: str, dimensions: int, args: argparse.Namespace) -> None:
+    """Measure ours and both references, and append one line."""
+    config = TrainConfig(
+        base=method,  # type: ignore[arg-type]
+        n_blocks=dimensions // 8, loss="bpr", negatives=1, batch_size=BATCH, epochs=1,
+        learning_rate=RATE, schedule="constant", l2=L2, layers=LAYERS, readout="mean",
+        cooccurrence=0.0, init="random", init_scale=0.1 * dimensions**0.5, seed=args.seed,
+    )  # fmt: skip
+    steps = {
+        "ours": ours(split, config, "cpu"),
+        "vectorised": reference(split, method, dimensions, Vectorised, args.seed),
+        "loop": reference(split, method, dimensions, Loop, args.seed),
+    }
+    clocks = measure(steps, BATCH, args.threads, args.seconds)
+    rates, cpu = best(clocks, Clock.rate), best(clocks, Clock.cpu_rate)
     metrics = comparison(rates["ours"], "examples/s", rival=rates["vectorised"], better="higher")
     metrics |= {
         "rival_loop": rates["loop"],
         "ratio_loop": rates["ours"] / rates["loop"],
         "cpu_ratio": cpu["ours"] / cpu["vectorised"],
         "cpu_ratio_loop": cpu["ours"] / cpu["loop"],
-        "rates": {f"{name}, {threads}": clock.rate() for (name, threads), clock in clocks.items()},
-        "reach": REACH.get(method) if dimensions == 64 else None,
     }
-    config = {
-        "pairs": len(split.train), "users": split.n_users, "items": split.n_items,
-        "batch": BATCH, "dimensions": dimensions, "layers": LAYERS * (method == "lightgcn"),
-        "optimizer": METHODS[method], "threads": sorted({threads for _, threads in clocks}),
+    facts: dict[str, object] = {
+        "layers": LAYERS * (method == "lightgcn"),
         "data": split.name,
-    }  # fmt: skip
+        "items": split.n_items,
+    }
+    write(method, dimensions, metrics, clocks, args, len(split.train), facts)
+
+
+def by_items(device: str, args: argparse.Namespace) -> None:
+    """Measure the default recipe at every number of items, and append one line."""
+    sizes = sorted(args.items)
+    steps, n_pairs = {}, 0
+    config = replace(TrainConfig(seed=args.seed, epochs=1), init="random")
+    for n in sizes:
+        rng = np.random.default_rng(args.seed)
+        n_pairs = n * PAIRS_PER_ITEM
+        split = planted_world(n_pairs // PAIRS_PER_USER, n, n_pairs, rng)
+        near = rng.integers(n, size=(n, config.cooccurrence_k)).astype(np.int32)
+        lists = Cooccurrence(near, np.ones(near.shape, dtype=np.float32))
+        steps[f"{n}"] = ours(split, config, device, lists)
+    clocks = measure(steps, config.batch_size, args.threads, args.seconds, device)
+    rates = best(clocks, Clock.rate)
+    value, rival = rates[f"{sizes[-1]}"], rates[f"{sizes[0]}"]
+    metrics = comparison(value, "examples/s", rival=rival, better="higher")
+    facts: dict[str, object] = {"items": sizes, "data": "planted"}
+    method = "history" if device == "cpu" else f"history-{device}"
+    write(method, config.dimensions, metrics, clocks, args, n_pairs, facts)
+
+
+def best(clocks: Clocks, rate: Callable[[Clock], float]) -> dict[str, float]:
+    """By contender, its rate with the number of threads that suits it best."""
+    return {name: max(rate(c) for (n, _), c in clocks.items() if n == name) for name, _ in clocks}
+
+
+def write(
+    method: str, dimensions: int, metrics: dict[str, object], clocks: Clocks,
+    args: argparse.Namespace, n_pairs: int, facts: dict[str, object],
+) -> None:  # fmt: skip
+    """Append one line and print it in short."""
+    rates = {f"{name}, {threads}": clock.rate() for (name, threads), clock in clocks.items()}
+    batch = next(iter(clocks.values())).batch
+    config = {"pairs": n_pairs, "batch": batch, "dimensions": dimensions, "threads": args.threads}
     append(
         "training",
         {
             "method": method,
             "dimensions": dimensions,
-            "seed": seed,
-            "metrics": metrics,
+            "seed": args.seed,
+            "metrics": metrics | {"rates": rates},
             "seconds": round(sum(sum(c.walls) for c in clocks.values()), 1),
-            "config": config,
+            "config": config | facts,
         },
     )
-    said = f"{method}, {dimensions} dimensions: {rates['ours']:,.0f} examples/s"
-    for name, ratio in (("vectorised", "ratio"), ("loop", "ratio_loop")):
-        times = f"{metrics[ratio]:.1f}×, CPU seconds {metrics['cpu_' + ratio]:.1f}×"
-        said += f"; reference, {name} {rates[name]:,.0f} ({times})"
-    print(said, flush=True)
+    print(f"{method}, {dimensions} dimensions: ratio {metrics['ratio']:.2f};", end=" ")
+    print("; ".join(f"{name}: {rate:,.0f}/s" for name, rate in rates.items()), flush=True)
 
 
 def main() -> None:
     """Measure every method and size asked for, and append one line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a prepared split; by default a made one")
-    parser.add_argument("--method", default=",".join(METHODS))
-    parser.add_argument("--dimensions", default="64,128")
+    parser.add_argument("--method", default="mf,lightgcn,history")
+    parser.add_argument("--dimensions", default="64,128", help="of mf and lightgcn")
+    parser.add_argument("--items", default="100000,1000000", help="of history")
+    parser.add_argument("--device", default="cpu,cuda", help="of history; left out if missing")
     parser.add_argument("--seconds", type=float, default=30.0, help="per method and size")
     parser.add_argument("--threads", default=f"1,{os.cpu_count()}")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    if args.data:
-        split = Split.load(args.data)
-    else:
-        split = planted_world(N_USERS, N_ITEMS, N_PAIRS, np.random.default_rng(args.seed))
-    threads = sorted({int(n) for n in args.threads.split(",")})
-    sizes = [int(size) for size in args.dimensions.split(",")]
-    for method, dimensions in itertools.product(args.method.split(","), sizes):
-        clocks = measure(split, method, dimensions, threads, args.seconds, args.seed)
-        report(clocks, method, dimensions, split, args.seed)
+    methods = args.method.split(",")
+    keep_freed_memory()  # as training does; the references gain by it, too
+    args.threads = sorted({int(n) for n in args.threads.split(",")})
+    args.items = [int(n) for n in args.items.split(",")]
+    if {"mf", "lightgcn"} & set(methods):
+        rng = np.random.default_rng(args.seed)
+        split = (
+            Split.load(args.data) if args.data else planted_world(N_USERS, N_ITEMS, N_PAIRS, rng)
+        )
+        for method, size in itertools.product(methods, args.dimensions.split(",")):
+            if method != "history":
+                beside_reference(split, method, int(size), args)
+    if "history" in methods:
+        for device in args.device.split(","):
+            if device != "cuda" or torch.cuda.is_available():
+                by_items(device, args)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from elasticrec.training.clock import Clock
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.training.losses import Loss
+from elasticrec.training.memory import keep_freed_memory
 from elasticrec.training.setup import MakeBase, make_base
 from elasticrec.training.state import TrainingState
 from elasticrec.training.table import BlockTable
@@ -107,6 +108,8 @@ def train(
     clock = Clock()
     config = config.sized(split.train)
     where = torch.device(pick_device(device))
+    if where.type == "cpu":
+        keep_freed_memory()
     generator = torch.Generator(device=where).manual_seed(config.seed)
     if config.cooccurrence and cooccurrence is None:
         with stage(f"counting co-occurrences of {split.n_items:,} items"):
