@@ -1,152 +1,105 @@
-"""`elasticrec demo`: the whole story on the embedded sample, from interactions to a report."""
+"""`elasticrec demo`: one model, one stream, three prefixes of it, and a report."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from elasticrec_demo.showing import Shown
 
-    from elasticrec_demo.folder import DemoFolder
-    from elasticrec_demo.report.story import Story
+MARK = ".elasticrec-demo"
+"""A file that says whose folder it is: no other folder is ever written into or cleared."""
 
 
 def demo(
     source: Annotated[
-        str, typer.Argument(help="goodbooks, or a split that `elasticrec data prepare` wrote.")
+        str, typer.Argument(help="`goodbooks`, a prepared split, or a table of interactions.")
     ] = "goodbooks",
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder to write everything into.")
     ] = Path("demo-output"),
-    budget: Annotated[
+    size: Annotated[
         list[str] | None,
-        typer.Option(
-            help="1MB, 512KB or plain bytes; may be repeated. Three sizes by default.",
-            metavar="SIZE",
-        ),
+        typer.Option(help="Bytes to cut, such as 61234 or 2MB; may be repeated. By default three."),
     ] = None,
-    reader: Annotated[
-        str | None, typer.Option(help="Id of the user to recommend to.", metavar="ID")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", help="How many items to recommend.")] = 10,
-    preset: Annotated[str, typer.Option(help="Settings of every stage.")] = "demo",
+    reader: Annotated[str | None, typer.Option(help="Id of the user whose lists to show.")] = None,
+    k: Annotated[int, typer.Option("-k", help="How many items to list.", min=1)] = 10,
+    preset: Annotated[str, typer.Option(help="The preset of the settings.")] = "demo",
     seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of taking up what is there.")
     ] = False,
 ) -> None:
-    """Tell the whole story on a sample of readers and books, and write a report of it.
+    """Fit a sample of readers and books, cut the one stream at three sizes, and write a report.
 
-    Trains one model, fits it to three sizes without training again, compares each with the
-    controls and the full model, and writes a bundle for each, from which the device runtime
-    recommends books to one reader. What an earlier run left in the folder is taken up where its
-    settings are the same; so is a run that was cut off by Ctrl-C.
+    The device runtime ranks from each size for one reader, and RULE's search stands beside. What an
+    earlier run left in the folder is taken up; so is a run that was cut off by Ctrl-C.
 
     \b
     Example:
       elasticrec demo
-      elasticrec demo --budget 500KB --budget 3MB --reader 100
+      elasticrec demo split.npz --size 200KB --size 2MB --reader 100
     """
-    from rich.console import Console
-
-    from elasticrec.cli._narrator import ConsoleNarrator
-    from elasticrec_demo.config import DemoConfig
-    from elasticrec_demo.folder import DemoFolder
-    from elasticrec_demo.telling import tell
-    from elasticrec_demo.report.page import write_page
+    from elasticrec.cli._progress import resumable
+    from elasticrec.cli._settings import configured
+    from elasticrec.data.preparation import PrepareConfig, prepare
+    from elasticrec.errors import InputError
+    from elasticrec.pipeline import fit
     from elasticrec.space.budget import Budget
+    from elasticrec_demo.page import write_page
+    from elasticrec_demo.showing import show
 
-    # Read when torch is first imported. On a busy machine, threads that spin while they wait make a
-    # training take several times as long; threads that sleep cost next to nothing on an idle one.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    budgets = tuple(Budget.parse(text) for text in budget or ())
-    config = DemoConfig(source, preset, budgets, reader, k, seed, device)
-    place = DemoFolder.create(output)
-    if fresh:
-        place.clear()
-    console = Console()
-    narrator = ConsoleNarrator(console)
-    try:
-        story = tell(place, config, narrator)
-    except KeyboardInterrupt:
-        console.print("stopped; what was done is kept: the same command goes on from there")
-        raise
-    write_page(story, place.report)
-    _print_sizes(console, story)
-    _print_lists(console, story)
-    _print_files(console, place, narrator.seconds)
+    sizes, config = sorted(map(Budget.parse, size or [])), configured(preset, seed=seed)
+    if config.train.score == "tiled":
+        raise InputError(f"--preset {preset}: tiled scores (Eq. 2 as printed) have no stream")
+    place = _folder(output, fresh=fresh)
+    with resumable() as listening:
+        split = prepare(source, PrepareConfig(seed=seed))
+        model = fit(split, place / "MODEL", config, device=device, **listening)
+        with model.locked():
+            shown = show(
+                model, config, place, listening["report"],
+                sizes=sizes, reader=reader, k=k, device=device,
+            )  # fmt: skip
+    write_page(shown, place / "report.html")
+    _print(shown)
+    print(f"the report: {place / 'report.html'}")
 
 
-def _print_sizes(console: Console, story: Story) -> None:
-    """Print what each method makes of each budget, and the full model below."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def _folder(output: Path, *, fresh: bool) -> Path:
+    """The demo's folder, made if it is missing; any other folder is refused."""
+    import shutil
 
-    from elasticrec_demo.report.story import size_text
+    from elasticrec.errors import InputError
 
-    title = f"\nSize and quality: {story.metric} and catalogue coverage, measured on test"
-    names = ("budget", "method", "size", story.metric, "of full", "coverage", "found in")
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in names:
-        table.add_column(name, justify="left" if name in ("budget", "method") else "right")
-    for fit in story.fits:
-        for way in fit.ways:
-            first, last = way is fit.ways[0], way is fit.ways[-1]
-            cells = [fit.budget if first else "", way.method, size_text(way.n_bytes)]
-            cells += [f"{way.metrics[story.metric]:.4f}", f"{story.share(way):.1%}"]
-            cells += [f"{way.coverage:.1%}", f"{way.seconds * 1e3:,.0f} ms"]
-            table.add_row(*cells, style="bold" if first else "", end_section=last)
-    full = story.full
-    cells = ["none", "full model", size_text(full.n_bytes), f"{full.metrics[story.metric]:.4f}"]
-    table.add_row(*cells, "100.0%", f"{full.coverage:.1%}", "")
-    console.print(table)
+    mark = output / MARK
+    if output.exists() and not (output.is_dir() and (mark.exists() or not any(output.iterdir()))):
+        raise InputError(f"{output}: is not the demo's, expected a new or empty folder")
+    if fresh and mark.exists():
+        shutil.rmtree(output)
+    output.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    return output
 
 
-def _print_lists(console: Console, story: Story) -> None:
-    """Print one person's lists side by side, and mark what she did take."""
-    from rich.box import SIMPLE_HEAD
+def _print(shown: Shown) -> None:
+    """Print the lists side by side, and what each size is worth."""
+    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    from elasticrec_demo.report.story import size_text
-
-    person = story.person
-    console.print(
-        f"\nFor reader {escape(str(person.id))}, of whom {len(person.known)} items are known: "
-        f"{escape('; '.join(person.known[:5]))}; …",
-        highlight=False,
-    )
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, expand=True)
-    lists = [(fit.budget, fit.listed) for fit in story.fits]
-    lists.append((f"full, {size_text(story.full.n_bytes)}", story.full_listed))
-    for name, _ in lists:
-        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1)
-    for row in zip(*(listed for _, listed in lists), strict=True):
-        marks = ("[green]✓[/green] " if each.wanted else "  " for each in row)
-        titles = (escape(each.title) for each in row)
-        table.add_row(*(mark + title for mark, title in zip(marks, titles, strict=True)))
+    metric, console = shown.model.curve["metric"], Console()
+    table = Table(expand=True, pad_edge=False)
+    for size in shown.sizes:
+        table.add_column(f"{size.budget}, {metric} {size.quality:.4f}", no_wrap=True, ratio=1)
+    for row in zip(*(size.listed for size in shown.sizes), strict=True):
+        table.add_row(*(f"{'✓' * e.hidden:2}{'+' * e.new:2}{escape(e.title)}" for e in row))
     console.print(table)
-    console.print(
-        f"✓ one of the {person.n_wanted} items that this reader also took, hidden until now",
-        highlight=False,
-    )
-
-
-def _print_files(console: Console, place: DemoFolder, seconds: float) -> None:
-    """Print where everything is, and what to do with it."""
-    console.print(f"\nDone in {seconds:.0f} s. The report: {place.report}", highlight=False)
-    for path, about in (
-        (place.bundles, "one file per budget, all that a device needs; try `elasticrec inspect`"),
-        (place.model, "the model; try `elasticrec customize`, `curve` or `recommend` on it"),
-        (place.compositions, "what each group keeps, one file per budget"),
-        (place.split, "the prepared data; try `elasticrec train` with other settings"),
-        (place.story, "every number above"),
-    ):
-        if not path.exists():
-            continue  # the paper's setting has no bundles
-        console.print(f"  {path}: {about}", highlight=False, soft_wrap=True)
+    print(f"For reader {shown.reader}. + is new at this size, ✓ was hidden: she took it.")
+    for size in shown.sizes:
+        cut = f"head -c {size.budget.n_bytes} {shown.model.path('stream')} > {size.path}"
+        print(f"{cut}   # ranks with {size.n_bytes:,} bytes: whole chunks")

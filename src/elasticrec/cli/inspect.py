@@ -67,7 +67,7 @@ def _of_model(model: Any) -> dict[str, Any]:
             f"{lists.slots} neighbours per item, at least {lists.min_support} persons behind each"
         )
         facts["model id"] = model.id
-    facts["choice"] = [_choice(each) for each in about.get("choices", [])]
+    facts["choice"] = [choice_text(each) for each in about.get("choices", [])]
     facts["seconds"] = about.get("seconds", {})
     if model.has("curve"):
         curve = model.curve
@@ -77,7 +77,7 @@ def _of_model(model: Any) -> dict[str, Any]:
     return facts
 
 
-def _choice(choice: dict[str, Any]) -> str:
+def choice_text(choice: dict[str, Any]) -> str:
     """One line on a choice that validation made."""
     lead, low = choice["lead_percent"][choice["chosen"]]
     if choice["chosen"] == choice["default"]:
