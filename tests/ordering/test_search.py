@@ -10,12 +10,12 @@ from elasticrec.compression.vote_weights import VoteWeight, code_cosines
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.ordering.ladder import OrderConfig, make_order
-from elasticrec.ordering.search import OrderSearchConfig, find_order, some_persons
+from elasticrec.ordering.search import OrderSearchConfig, _between, find_order, some_persons
 from elasticrec.ordering.sizes import cut, step_bytes, whole_bytes
 
 CONFIG = OrderSearchConfig(
-    columns_per_slot=(2.0, 8.0), leads=(0, 4), vote_steps=(0.5, 1.0), vote_powers=(0.0,),
-    sizes=(4, 11), vote_sizes=(11,),
+    columns_per_slot=(2.0, 8.0), leads=(0, 4), vote_steps=(0.5, 1.0), vote_powers=(0.5,),
+    vote_grid=3, sizes=(4, 11), vote_sizes=(11,),
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def test_the_order_of_a_model(world) -> None:
     lines: list[str] = []
     found = find_order(codes, lists, items, split, CONFIG, device="cpu", report=lines.append)
     names = [choice.name for choice in found.choices]
-    assert names == ["vote weight, history", "vote power, history", "columns_per_slot", "lead"]
+    assert names == ["vote weight, history", "columns_per_slot", "lead"]
     assert found.weights.shape == (codes.n_columns + 1, 2)
     assert (found.weights[:, 0] == found.weights[:, 1]).all()
     assert set(found.order.composition().columns.tolist()) == {codes.n_columns}
@@ -95,6 +95,14 @@ def test_a_codebook_counts_once(world) -> None:
     slots = lists.slots * int(np.ceil(codes.n_items * (8 + 4) / 8))
     assert codes.n_items == 200  # 8 binary digits
     assert sizes.sum() == books + columns + slots + 32 * len(order)
+
+
+def test_values_are_read_off_between_the_points_of_a_grid() -> None:
+    grid, values = np.array([0.0, 1.0, 3.0]), np.array([[0.0, 1.0], [1.0, 0.0], [5.0, 0.0]])
+    assert _between(grid, values, 0.25).tolist() == [0.25, 0.75]
+    assert _between(grid, values, 2.0).tolist() == [3.0, 0.0]
+    assert _between(grid, values, 3.0).tolist() == [5.0, 0.0]
+    assert _between(np.zeros(3), values, 0.0).tolist() == [0.0, 1.0]
 
 
 def test_persons_are_drawn_by_a_seed(world) -> None:

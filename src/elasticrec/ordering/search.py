@@ -23,8 +23,12 @@ from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.ordering.ladder import OrderConfig, make_order
 from elasticrec.ordering.order import Order
 from elasticrec.ordering.sizes import cut
+from elasticrec.space.composition import Composition
 
 log = logging.getLogger(__name__)
+
+_LISTS_EARLY = 4.0
+"""Columns per slot of the compositions on which vote weights are measured: all have lists."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,23 @@ class OrderSearchConfig:
 
     order: OrderConfig = field(default_factory=OrderConfig)
     """The default order, which a candidate must clearly lead."""
-    columns_per_slot: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0)
+    columns_per_slot: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     """Candidates for how often a neighbour comes."""
     leads: tuple[int, ...] = (0, 2, 4, 8)
     """Candidates for how far popular items lead; 0 is `all alike`."""
-    vote_weight: float = 8e-5
-    """The default vote weight, per unit of a vote's value."""
-    vote_steps: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
+    vote_weight: float = 5e-4
+    """The default vote weight beside no codes at all, per unit of a vote's value."""
+    vote_power: float = 0.5
+    """How much less votes count by default as codes get better."""
+    vote_steps: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
     """Candidates for the vote weight, as multiples of the default."""
-    vote_powers: tuple[float, ...] = (0.0, 0.25, 0.5)
-    """Candidates for how much less votes count as codes get better."""
+    vote_powers: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
+    """Candidates for the power."""
+    vote_grid: int = 6
+    """Weights measured at each size; between them a person's metric is interpolated."""
     sizes: tuple[float, ...] = (4, 6, 11, 20, 33, 54, 110)
     """Bytes per item at which candidates are measured."""
-    vote_sizes: tuple[float, ...] = (11, 33, 54)
+    vote_sizes: tuple[float, ...] = (6, 20, 54, 110)
     """Bytes per item at which vote weights are measured."""
     n_persons: int = 5_000
     """Validation persons, drawn by the seed."""
@@ -57,7 +65,8 @@ class OrderSearchConfig:
     def __post_init__(self) -> None:
         parse_metric(self.metric)
         least = dict.fromkeys(("columns_per_slot", "vote_steps", "sizes", "vote_sizes"), 1e-9)
-        least |= {"n_persons": 1, "leads": 0, "vote_powers": 0, "vote_weight": 0, "seed": 0}
+        least |= {"n_persons": 1, "vote_grid": 2, "vote_weight": 1e-12}
+        least |= dict.fromkeys(("leads", "vote_powers", "vote_power", "seed"), 0)
         for name, low in least.items():
             values = np.ravel(getattr(self, name))
             if not len(values) or not values.min() >= low:
@@ -103,11 +112,11 @@ def find_order(
     person: Person = "history" if vectors is None else "vector"
     if not len(search.users):
         raise InputError(f"{split.name}: nobody has validation items, so no order can be chosen")
-    own, chosen = search.vote_weight(cosines, person)
-    other = own
+    own, choice = search.vote_weight(cosines, person)
+    other, chosen = own, [choice]
     if vectors is not None:
-        other, more = search.vote_weight(cosines, "history")
-        chosen += more
+        other, choice = search.vote_weight(cosines, "history")
+        chosen.append(choice)
     weights = np.stack([other.at(cosines), own.at(cosines)], axis=1)
     order, more_choices = search.order(weights, person)
     return FoundOrder(search.make(order), order, weights, chosen + more_choices)
@@ -134,41 +143,58 @@ class _Search:
         self, order: OrderConfig, weights: np.ndarray, sizes: Iterable[float], person: Person
     ) -> np.ndarray:
         """(B, n) the metric of every person at several bytes per item."""
-        made, rows = self.make(order), []
-        for size in sizes:
-            found = measure(
-                self.codes,
-                self.neighbours,
-                weights,
-                cut(made, self.codes, size * self.codes.n_items),
-                self.split,
-                users=self.users,
-                person=person,
-                vectors=self.vectors,
-                metrics=(self.config.metric,),
-                device=self.device,
-            )
-            assert found.per_user is not None
-            rows.append(found.per_user[self.config.metric])
-        return np.stack(rows)
+        made = self.make(order)
+        cuts = (cut(made, self.codes, size * self.codes.n_items) for size in sizes)
+        return np.stack([self.value(found, weights, person) for found in cuts])
 
-    def vote_weight(self, cosines: np.ndarray, person: Person) -> tuple[VoteWeight, list[Choice]]:
-        """The vote weight of one kind of person: its scale, then its power."""
+    def value(self, composition: Composition, weights: np.ndarray, person: Person) -> np.ndarray:
+        """(n,) the metric of every person, ranked by one composition."""
+        found = measure(
+            self.codes,
+            self.neighbours,
+            weights,
+            composition,
+            self.split,
+            users=self.users,
+            person=person,
+            vectors=self.vectors,
+            metrics=(self.config.metric,),
+            device=self.device,
+        )
+        assert found.per_user is not None
+        return found.per_user[self.config.metric]
+
+    def vote_weight(self, cosines: np.ndarray, person: Person) -> tuple[VoteWeight, Choice]:
+        """The vote weight of one kind of person: scale and power together.
+
+        At each size a few weights are measured, and the candidates' are read off between them.
+        """
         config = self.config
-        plain = replace(config.order, lead=0)
-
-        def measured(weight: VoteWeight) -> np.ndarray:
-            table = np.stack([weight.at(cosines)] * 2, axis=1)
-            self.report(f"vote weight {weight.scale:.1e}, power {weight.power:g}")
-            return self.values(plain, table, config.vote_sizes, person)
-
-        scales = {f"{s:g}": VoteWeight(config.vote_weight * s, 0.0) for s in config.vote_steps}
-        first = choose(f"vote weight, {person}", {n: measured(w) for n, w in scales.items()}, "1")
-        scale = scales[first.chosen].scale
-        middle = float(np.median(1 - cosines + 0.02))
-        powers = {f"{p:g}": VoteWeight(scale / middle**p, p) for p in config.vote_powers}
-        second = choose(f"vote power, {person}", {n: measured(w) for n, w in powers.items()}, "0")
-        return powers[second.chosen], [first, second]
+        steps = sorted({1.0, *config.vote_steps})
+        powers = sorted({config.vote_power, *config.vote_powers})
+        candidates = {
+            f"{step:g} x, power {power:g}": VoteWeight(config.vote_weight * step, power)
+            for step in steps
+            for power in powers
+        }
+        made = self.make(replace(config.order, lead=0, columns_per_slot=_LISTS_EARLY))
+        rows: dict[str, list[np.ndarray]] = {name: [] for name in candidates}
+        for size in config.vote_sizes:
+            composition = cut(made, self.codes, size * self.codes.n_items)
+            columns = int(np.median(composition.columns))
+            wanted = np.log([weight.at(cosines)[columns] for weight in candidates.values()])
+            grid = np.linspace(wanted.min(), wanted.max(), config.vote_grid)
+            measured = []
+            for log_weight in grid:
+                self.report(f"vote weight {np.exp(log_weight):.1e} at {size:g} bytes per item")
+                table = np.full((len(cosines), 2), np.exp(log_weight), dtype=np.float32)
+                measured.append(self.value(composition, table, person))
+            for name, log_weight in zip(candidates, wanted, strict=True):
+                rows[name].append(_between(grid, np.stack(measured), float(log_weight)))
+        default = f"1 x, power {config.vote_power:g}"
+        values = {name: np.stack(found) for name, found in rows.items()}
+        choice = choose(f"vote weight, {person}", values, default)
+        return candidates[choice.chosen], choice
 
     def order(self, weights: np.ndarray, person: Person) -> tuple[OrderConfig, list[Choice]]:
         """How often lists come, then how far popular items lead."""
@@ -190,6 +216,14 @@ class _Search:
             choices.append(choose(name, values, default))
             best = orders[choices[-1].chosen]
         return best, choices
+
+
+def _between(grid: np.ndarray, values: np.ndarray, at: float) -> np.ndarray:
+    """(n,) values (m, n), known at the points of a rising grid (m,), interpolated at one point."""
+    high = int(np.clip(np.searchsorted(grid, at), 1, len(grid) - 1))
+    step = grid[high] - grid[high - 1]
+    share = (at - grid[high - 1]) / step if step > 0 else 0.0
+    return np.asarray((1 - share) * values[high - 1] + share * values[high])
 
 
 def some_persons(split: Split, n: int, seed: int, part: str = "validation") -> np.ndarray:
