@@ -65,6 +65,9 @@ def test_a_folder_with_other_files_is_never_written_into(tmp_path: Path) -> None
         ('{"format": "elasticrec model 1"}', "format 'elasticrec model 1', .* make it anew"),
         ('{"format": "elasticrec model 2"}', "is damaged, expected what `elasticrec fit` wrote"),
         ('{"format": "elasticrec model 2", "parts": [], "about": {}}', "is damaged"),
+        ('{"format": "elasticrec model 2", "parts": {"codes": 3}, "about": {}}', "is damaged"),
+        ('{"format": "elasticrec model 2", "parts": {"codes": {}}, "about": {}}', "is damaged"),
+        ('{"format": "elasticrec model 2", "parts": {}, "about": 3}', "is damaged"),
     ],
 )
 def test_what_is_no_model_is_refused_in_one_line(tmp_path: Path, text, message) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.files import sha256_of, written_whole
+from elasticrec.files import sha256_of
+from elasticrec.model_json import new_content, plain, read_content, write_content
 
 if TYPE_CHECKING:
     from elasticrec.compression.codes import Codes
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from elasticrec.ordering.order import Order
     from elasticrec.training.table import BlockTable
 
-FORMAT = "elasticrec model 2"
-"""What the first field of `model.json` says."""
 FILES = {
     "split": "split.npz",
     "table": "table.safetensors",
@@ -67,31 +66,14 @@ class Model:
         if root.exists() and any(not e.name.startswith(".") for e in root.iterdir()):
             raise InputError(f"{root}: holds other files, expected a new or empty folder")
         root.mkdir(parents=True, exist_ok=True)
-        model = cls(root, {"format": FORMAT, "parts": {}, "about": {}})
+        model = cls(root, new_content())
         model._write()
         return model
 
     @classmethod
     def open(cls, root: Path | str) -> Model:
         """The model in a folder."""
-        path = Path(root) / "model.json"
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
-            raise InputError(
-                f"{root}: is no model, expected a folder that `elasticrec fit` made"
-            ) from None
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise InputError(f"{path}: cannot be read ({error}), expected JSON") from None
-        found = content.get("format") if isinstance(content, dict) else None
-        if found != FORMAT:
-            raise InputError(
-                f"{path}: format {found!r}, expected {FORMAT!r}; another version of elasticrec "
-                "made this model: make it anew with `elasticrec fit`"
-            )
-        if not all(isinstance(content.get(name), dict) for name in ("parts", "about")):
-            raise InputError(f"{path}: is damaged, expected what `elasticrec fit` wrote")
-        return cls(Path(root), content)
+        return cls(Path(root), read_content(Path(root)))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -144,7 +126,7 @@ class Model:
         entry = self._content["parts"][part]
         sources = entry["made_from"]
         same = all(self.has(name) and self.hash_of(name) == sources[name] for name in sources)
-        return same and bool(entry["config"] == _plain(config))
+        return same and bool(entry["config"] == plain(config))
 
     def save_part(
         self,
@@ -170,7 +152,7 @@ class Model:
             "file": FILES[part],
             "sha256": sha256_of(self.path(part)),
             "made_from": sources,
-            "config": _plain(config or {}),
+            "config": plain(config or {}),
         }
         self._write()
         self.__dict__.pop(part, None)  # a loaded part of before
@@ -260,15 +242,5 @@ class Model:
         return np.asarray(rotated / np.maximum(lengths, 1e-12), dtype=np.float32)
 
     def _write(self) -> None:
-        content = {**self._content}
-        if all(self.has(name) for name in IDENTITY):
-            content["id"] = self.id
-        text = json.dumps(content, indent=1, sort_keys=True) + "\n"
-        with written_whole(self.root / "model.json") as file:
-            file.write(text.encode())
-
-
-def _plain(config: dict[str, Any]) -> dict[str, Any]:
-    """Settings as they come back from JSON."""
-    found: dict[str, Any] = json.loads(json.dumps(config))
-    return found
+        made = all(self.has(name) for name in IDENTITY)
+        write_content(self.root, {**self._content, "id": self.id} if made else self._content)
