@@ -20,6 +20,7 @@ from elasticrec.training.config import TrainConfig
         ({"temperature": float("nan")}, "temperature is nan; expected a positive number"),
         ({"l2": -1.0}, "l2 is -1.0; expected 0 or more"),
         ({"loss": "bpr"}, r"cooccurrence is 0\.3 with loss='bpr'"),
+        ({"metric": "recal@50"}, "recal@50"),
         ({"aggregation": True}, "aggregation is for base='mf', got 'history'"),
         ({"popularity_exponent": -0.5}, r"popularity_exponent is -0\.5; expected -1, or 0 or"),
     ],

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.interactions import Pairs
+from elasticrec.errors import InputError
 from elasticrec.training.sampler import Sampler
 
 
@@ -127,7 +128,7 @@ def test_skipping_goes_on_as_if_never_stopped(shared, skip):
 
 def test_no_pairs_are_refused():
     nothing = Pairs(np.zeros(3, np.int64), np.zeros(0, np.int32), 4)
-    with pytest.raises(ValueError, match="train has no pairs"):
+    with pytest.raises(InputError, match="train has no pairs"):
         Sampler(nothing, batch_size=2, unseen=1, shared=True)
 
 

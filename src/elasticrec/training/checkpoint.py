@@ -17,7 +17,7 @@ from elasticrec.training.config import TrainConfig
 
 @dataclass
 class Progress:
-    """How far a training is: all that a resume needs besides the tensors."""
+    """The progress of a training: all that a resume needs besides the tensors."""
 
     epoch: int = 0
     """The epoch under way, from 0."""
@@ -32,7 +32,7 @@ class Progress:
     since_best: int = 0
     """Validations since then."""
     stopped: bool = False
-    """Whether early stopping has ended the training."""
+    """True once early stopping has ended the training."""
     seconds: float = 0.0
     """Time spent, earlier runs included."""
     cpu_seconds: float = 0.0

@@ -28,7 +28,7 @@ class Clock:
         progress.cpu_seconds = self._before_cpu + time.process_time() - self._began_cpu
 
     def passed(self, what: str, seconds: float) -> bool:
-        """Whether so many seconds passed since the start, or since this was last true."""
+        """True once so many seconds have passed since the start, or since it was last true."""
         now = time.monotonic()
         if now - self._latest.get(what, self._first_time) < seconds:
             return False

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from elasticrec.errors import InputError
+from elasticrec.evaluation.metrics import parse_metrics
 
 if TYPE_CHECKING:
     from elasticrec.data.interactions import Pairs
@@ -46,7 +47,7 @@ class TrainConfig:
     block_size: int = 8
     """d: numbers per block."""
     score: Literal["aligned", "tiled"] = "aligned"
-    """How blocks meet a user; `tiled` is Eq. 2 as printed."""
+    """The product of user and blocks: block by block, or `tiled` (Eq. 2 as printed)."""
     loss: Literal["softmax", "bpr"] = "softmax"
     """`softmax` over shared sampled items on cosine scores, or `bpr` on plain products."""
     epochs: int = 0
@@ -136,6 +137,7 @@ class TrainConfig:
         exponent = self.popularity_exponent
         if not (exponent >= 0 or exponent == -1):
             raise InputError(f"popularity_exponent is {exponent}; expected -1, or 0 or more")
+        parse_metrics((self.metric,))
         if self.aggregation and self.base != "mf":
             raise InputError(f"aggregation is for base='mf', got {self.base!r}")
         if self.loss == "bpr" and self.cooccurrence:

@@ -33,7 +33,7 @@ class InterruptedTraining(Exception):  # noqa: N818 – asked for, not an error
 
 @dataclass(frozen=True)
 class Trained:
-    """What training returns."""
+    """The result of a training."""
 
     table: BlockTable
     """The vectors with the best validation value."""
@@ -42,12 +42,12 @@ class Trained:
     progress: Progress
     """Validations, epochs and seconds."""
     choice: Choice | None
-    """How the popularity exponent was chosen; None where it was given or cannot be chosen."""
+    """The choice of the popularity exponent; None where it was given or cannot be chosen."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """How far a training is."""
+    """The progress of a training, for a report."""
 
     done: int
     """Steps done in all."""
@@ -98,7 +98,7 @@ def train(
         resume: go on from `checkpoint` where it exists; on a CPU the result is bit-equal to that
             of a run never interrupted.
         stop: asked after every step.
-        report: told how far training is; None logs it.
+        report: called with the progress; None logs it.
         report_seconds: least time between two reports.
         checkpoint_seconds: least time between two checkpoints.
         cooccurrence: the lists of the co-occurrence term, if they are counted already.
@@ -161,7 +161,7 @@ def fast_matmul() -> Iterator[None]:
 
 
 def _step(state: TrainingState, clock: Clock) -> Step:
-    """How far a training is now."""
+    """The progress of a training now."""
     progress = state.progress
     return Step(
         done=progress.steps,

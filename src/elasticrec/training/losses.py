@@ -66,7 +66,7 @@ class Vectors:
     near: Tensor | None = None
     """(B, D) of an item that co-occurs with each seen one; any vector where there is none."""
     units: bool = False
-    """Whether the items' vectors have norm 1."""
+    """True: the items' vectors have norm 1."""
 
 
 Loss = Callable[[Vectors, Batch], Tensor]

@@ -1,4 +1,4 @@
-"""What one step gives gradients to: whole tables, or only the rows of tables that it touches."""
+"""Tensors that one step gives gradients to: whole tables, or only the rows that it touches."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from elasticrec.data.interactions import Pairs
+from elasticrec.errors import InputError
 from elasticrec.training.rows import ascending
 
 _REDRAWS = 16
@@ -61,7 +62,7 @@ class Sampler:
     ) -> None:
         """Args: near: (V, k) co-occurring items of each item, of which one is drawn per pair."""
         if not len(train):
-            raise ValueError("train has no pairs; expected at least one")
+            raise InputError("train has no pairs; expected at least one")
         self.batch_size, self.shared = batch_size, shared
         self.unseen = min(unseen, train.n_items) if shared else unseen
         self.n_items, self.n_pairs = train.n_items, len(train)

@@ -1,4 +1,4 @@
-"""Sampled softmax on cosines, whose gradient is made in the same pass as its value."""
+"""Sampled softmax on cosines; one pass computes its value and its gradient."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from elasticrec.training.unit import along, dots, inverse_norms
 _NUMBERS_AT_ONCE = 1 << 20
 _LARGEST = torch.finfo(torch.float32).max
 _SAFE = 40.0
-"""Exponents up to this need no care: e⁴⁰, or a million times that, is no danger to a float."""
+"""Largest logit that needs no shift before `exp`: sums of a million e⁴⁰ fit into a float."""
 
 
 @dataclass(frozen=True)
 class CosineSoftmax:
-    """-ln softmax of a taken item's cosine against those of a shared pool, averaged over users.
+    """-ln softmax of a seen item's cosine against those of a shared pool, averaged over users.
 
-    A second item of each user's, one near the taken one, may be taken too, with a weight.
+    A second item per user, one near the seen one, may count as a weighted second target.
     """
 
     temperature: float
@@ -29,7 +29,7 @@ class CosineSoftmax:
     near_weight: float = 0.0
     """Weight of the second items."""
     units: bool = False
-    """Whether items have norm 1 already; users need not."""
+    """True: items have norm 1 already; users need not."""
 
     def __call__(
         self, users: Tensor, seen: Tensor, pool: Tensor, *,
@@ -40,17 +40,17 @@ class CosineSoftmax:
         Args:
             users: (B, D).
             seen: (B, D) the items taken.
-            pool: (n, D) what they are told from.
+            pool: (n, D) the negatives.
             near: (B, D) the second items.
-            has_near: (B,) where there is one.
-            left_out: numbers b·n + k, by rising b, of items k of the pool that do not count for b.
+            has_near: (B,) whether there is one.
+            left_out: numbers b·n + k, by rising b: item k of the pool is no negative for user b.
         """
         found: Tensor = _Loss.apply(self, users, seen, pool, near, has_near, left_out)
         return found
 
 
 class _Loss(torch.autograd.Function):
-    """A few users at a time on a CPU, so that their logits never leave its cache."""
+    """Works on a few users at a time on a CPU, so that their logits stay in its cache."""
 
     @staticmethod
     def forward(
@@ -88,7 +88,7 @@ class _Loss(torch.autograd.Function):
 
 
 class _Part:
-    """The loss of some users, and all gradients of it."""
+    """Sums losses and gradients over parts of the users."""
 
     def __init__(self, how: CosineSoftmax, pool: Tensor, n_users: int) -> None:
         self.how, self.n_users = how, n_users
@@ -128,7 +128,7 @@ class _Part:
         return loss
 
     def _powers(self, y: Tensor, left_out: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """(b, n) e to the logits, or less, (b, 1) the log of their true sum, and (b, 1) the sum."""
+        """(b, n) e^(logit - shift), (b, 1) log Σ e^logit, and (b, 1) the row sums of the first."""
         if self.memory is None:
             self.memory = y.new_empty(len(y), len(self.scaled))
         powers = torch.mm(y, self.scaled.T, out=self.memory[: len(y)])
@@ -141,18 +141,18 @@ class _Part:
             largest = powers.amax(dim=1, keepdim=True).clamp_(min=-_LARGEST)
             total = powers.sub_(largest).exp_().sum(dim=1, keepdim=True)
             log_others = total.log() + largest
-        # A user who has the whole pool: all powers are 0, and so is what is divided by the sum.
+        # Where a user has the whole pool, all powers are 0: any divisor above 0 gives 0.
         return powers, log_others, total.clamp_(min=1e-30)
 
 
 def _unit(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows of norm 1, and what they were multiplied by."""
+    """Rows of norm 1, and the factors (n, 1) that made them so."""
     scale = inverse_norms(vectors)
     return vectors * scale, scale
 
 
 def _cuts(left_out: Tensor | None, starts: range, n: int) -> list[Tensor | None]:
-    """What of `left_out` belongs to each part, counted from the part's first user."""
+    """The numbers of `left_out` by part, counted from the part's first user."""
     if left_out is None:
         return [None] * len(starts)
     if len(starts) == 1:

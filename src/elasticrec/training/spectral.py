@@ -1,4 +1,4 @@
-"""A head start: the leading singular vectors of the normalised graph as first vectors."""
+"""First vectors: the leading singular vectors of the normalised graph."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def spectral_tables(
 def _orthogonal(x: Tensor) -> tuple[Tensor, Tensor]:
     """Q and R of a tall matrix; from the CPU where a GPU's are not finite.
 
-    That happens now and then to finite matrices where several processes share one GPU.
+    A GPU that several processes share now and then gives NaN for finite matrices.
     """
     Q, R = torch.linalg.qr(x)
     if not (Q.isfinite().all() and R.isfinite().all()):

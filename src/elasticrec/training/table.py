@@ -30,9 +30,9 @@ class BlockTable:
     base: str
     """`mf`, `lightgcn` or `history`."""
     score: Score = "aligned"
-    """How blocks meet a user: `aligned`, or `tiled` (Eq. 2 as printed)."""
+    """The product of user and blocks: `aligned`, or `tiled` (Eq. 2 as printed)."""
     cosine: bool = False
-    """Whether items count by direction alone; all of them are then unit vectors."""
+    """True: items count by direction alone, and all of them are unit vectors."""
     popularity_exponent: float = 0.0
     """Scores are multiplied by an item's relative popularity to this power."""
 

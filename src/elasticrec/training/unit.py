@@ -18,7 +18,7 @@ def unit(vectors: Tensor) -> Tensor:
 
 
 class _Unit(torch.autograd.Function):
-    """Half the passes over memory that autograd makes of a norm and a division."""
+    """Needs half the passes over memory that autograd takes for a norm and a division."""
 
     @staticmethod
     def forward(ctx: Any, vectors: Tensor) -> Tensor:
@@ -44,7 +44,7 @@ def along(grads: Tensor, units: Tensor, scale: Tensor, out: Tensor | None = None
     Args:
         grads: (n, D) of the unit rows.
         units: (n, D) the unit rows.
-        scale: (n, 1) what the rows were multiplied by to become them.
+        scale: (n, 1) the factors that made the rows unit rows.
         out: where to write it.
     """
     return torch.addcmul(grads, units, dots(grads, units), value=-1, out=out).mul_(scale)

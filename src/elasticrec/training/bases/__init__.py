@@ -1,4 +1,4 @@
-"""What a base is: trainable tables, and the vectors that one batch needs of them."""
+"""The protocol of a base: trainable tables, and the vectors that one batch needs of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Base(Protocol):
     tables: Tables
     """Trainable tensors by name; those named `users` (U, D) and `items` (V, D) may have L2."""
     units: bool
-    """Whether `forward` gives items as vectors of norm 1, which is all that cosines need."""
+    """True: `forward` gives items as vectors of norm 1, which is all that cosines need."""
 
     def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
         """(B, D) vectors of the batch's users, and (n, D) of each part of `batch.items`.

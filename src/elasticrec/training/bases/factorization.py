@@ -32,8 +32,7 @@ class Factorization:
 class AggregatedFactorization:
     """A user is her own vector plus the normalised sum of her items' unit vectors.
 
-    In training the item to be guessed is left out of the sum, so that it cannot give itself away;
-    without that, a user fits what she took better than what she will take.
+    In training the sum leaves out the seen item, so that the user's vector cannot copy it.
     """
 
     name = "mf"

@@ -42,7 +42,7 @@ class Histories:
 
 
 class Bags(NamedTuple):
-    """Which items are summed for whom."""
+    """The items to sum, bag by bag, and the bag of each example."""
 
     items: Tensor
     """(n,) items, bag by bag."""
@@ -123,7 +123,7 @@ def from_touched(
 
 
 class History:
-    """Item vectors alone; in training, the item to be guessed is left out of the sum."""
+    """Item vectors alone; in training, the sum leaves out the seen item."""
 
     name = "history"
 
