@@ -30,6 +30,7 @@ class Download:
 
     def __init__(self):
         self.content, self.etag = bytearray(), '"-1"'
+        self.begun = threading.Event()
 
     @property
     def is_done(self):
@@ -48,6 +49,7 @@ class Download:
             self.etag = answer.headers["etag"]
             while part := answer.read1(SLOW_BYTES):
                 self.content += part
+                self.begun.set()
                 time.sleep(pause)
         except (OSError, http.client.HTTPException):
             pass  # the server is gone
@@ -92,8 +94,7 @@ def test_told_to_end_it_finishes_downloads(large, tmp_path):
     with Server(large, log=tmp_path / "log") as server:
         taking = threading.Thread(target=found.go_on, args=(server.port, 0.002))
         taking.start()
-        while not found.content:
-            pass
+        assert found.begun.wait(30), "no byte in 30 seconds"
         assert server.stop() in (0, -signal.SIGTERM)
         taking.join()
     assert found.is_done
