@@ -14,7 +14,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
@@ -24,9 +23,10 @@ from elasticrec.compression.recency import choose_recency
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
+from elasticrec.evaluation.choosing import Choice
 from elasticrec.files import written_whole
 from elasticrec.model import Model
-from elasticrec.ordering.search import FoundOrder, find_order
+from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
 
 log = logging.getLogger(__name__)
@@ -117,6 +117,7 @@ def train(
         validation={preset.train.metric: trained.progress.best},
         preset=preset.as_dict(),
     )
+    _record(model, [] if trained.choice is None else [trained.choice], report)
     checkpoint.unlink(missing_ok=True)
 
 
@@ -129,8 +130,6 @@ def compress_model(
         with _timed(model, "compress", report, "codes"):
             table, popularity = model.table, model.split.train.per_item
             recency = choose_recency(table.items, model.split, preset.compression, device=device)
-            if recency is not None:
-                report("compress", str(recency))
             codes = compress(
                 table.items,
                 preset.compression,
@@ -142,7 +141,7 @@ def compress_model(
                 report=lambda text: report("compress", text),
             )
             model.save_part("codes", codes, made_from=("table", "split"), config=config)
-            model.describe(choices=[] if recency is None else [recency.as_dict()])
+            _record(model, [] if recency is None else [recency], report)
     if not model.fresh("neighbours", config):
         with _timed(model, "neighbours", report, "neighbour lists"):
             lists = make_neighbours(model.split.train, preset.compression)
@@ -176,17 +175,18 @@ def order(model: Model, preset: Preset, *, device: str = "auto", report: Report 
         model.save_part("order", found.order, made_from=sources, config=config)
     model.describe(
         order=asdict(found.config),
-        choices=[*_before(model, found), *(choice.as_dict() for choice in found.choices)],
         preset=preset.as_dict(),
     )
-    for choice in found.choices:
-        report("order", str(choice))
+    _record(model, found.choices, report)
 
 
-def _before(model: Model, found: FoundOrder) -> list[dict[str, Any]]:
-    """The recorded choices that this search did not make."""
-    own = {choice.name for choice in found.choices}
-    return [each for each in model.about.get("choices", []) if each["name"] not in own]
+def _record(model: Model, choices: list[Choice], report: Report) -> None:
+    """Keep choices beside those of other stages, and report them."""
+    own = {choice.name for choice in choices}
+    others = [each for each in model.about.get("choices", []) if each["name"] not in own]
+    model.describe(choices=[*others, *(choice.as_dict() for choice in choices)])
+    for choice in choices:
+        report("choice", str(choice))
 
 
 def write(model: Model, report: Report = _quiet) -> None:
