@@ -32,7 +32,8 @@ def curve(shown: Shown) -> str:
     given = [size.n_bytes for size in sizes], [size.quality for size in sizes]
     axes.plot(*given, "o", color=ACCENT, label="prefixes of the stream")
     searched = [point.n_bytes for point in shown.rule], [point.quality for point in shown.rule]
-    axes.plot(*searched, "D", color=OTHER, label="RULE, a search per size")
+    (rule,) = axes.plot(*searched, "D", color=OTHER, label="RULE, a search per size")
+    rule.set(markersize=10, markerfacecolor="none", markeredgewidth=1.5)
     for name, label, style in (
         ("full", "trained vectors", "--"),
         ("popularity", "popularity", ":"),

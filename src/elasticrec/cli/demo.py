@@ -95,11 +95,14 @@ def _print(shown: Shown) -> None:
     metric, console = shown.model.curve["metric"], Console()
     table = Table(expand=True, pad_edge=False)
     for size in shown.sizes:
-        table.add_column(f"{size.budget}, {metric} {size.quality:.4f}", no_wrap=True, ratio=1)
+        table.add_column(f"{size.budget} ({size.quality:.4f})", no_wrap=True, ratio=1)
     for row in zip(*(size.listed for size in shown.sizes), strict=True):
         table.add_row(*(f"{'✓' * e.hidden:2}{'+' * e.new:2}{escape(e.title)}" for e in row))
     console.print(table)
-    print(f"For reader {shown.reader}. + is new at this size, ✓ was hidden: she took it.")
+    print(
+        f"For reader {shown.reader}, and each size's {metric}. + is new at this size, ✓ was hidden: "
+        "she took it."
+    )
     for size in shown.sizes:
         cut = f"head -c {size.budget.n_bytes} {shown.model.path('stream')} > {size.path}"
         print(f"{cut}   # ranks with {size.n_bytes:,} bytes: whole chunks")
