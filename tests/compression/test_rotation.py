@@ -43,3 +43,11 @@ def test_planted_directions_come_out_in_their_order(rng):
     Q = np.abs(energy_rotation(vectors[:, shuffled]))
     assert [shuffled[int(row)] for row in Q.argmax(axis=0)] == [0, 1, 2, 3]
     assert Q.max(axis=0).min() > 0.98
+
+
+def test_among_items_that_differ_alike_everywhere_users_decide():
+    items = np.concatenate([np.eye(8), -np.eye(8)]).astype(np.float32)
+    users = np.zeros((10, 8), dtype=np.float32)
+    users[:, 5], users[:3, 2] = 3, [1, -2, 1]
+    found = energy_rotation(items, users)
+    np.testing.assert_allclose(found[:, :2], np.eye(8)[:, [5, 2]], atol=1e-6)
