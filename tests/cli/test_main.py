@@ -61,6 +61,11 @@ def test_every_command_says_what_it_does_in_the_root_help():
         assert about in shown.stdout
 
 
+def test_the_list_of_commands_cuts_no_sentence_short():
+    shown = CliRunner().invoke(main.app, ["--help"], terminal_width=92).stdout
+    assert "..." not in shown.partition("Commands:")[2]
+
+
 def leaves():
     """The words and the function of every command, groups left out."""
     for name in main.command_names():

@@ -181,13 +181,13 @@ def test_the_command_takes_up_what_is_there(demo, tmp_path):
     out = tmp_path / "demo"
     first = demo("-o", out, "-k", 5)
     assert "train: done in" in first.stderr
-    assert "each size's recall@50" in first.stdout
+    assert "with the recall@50 of each size" in first.stdout
     cut = f"head -c {SIZES[0]} {out}/MODEL/stream.elastic > {out}/4.321KB.elastic"
     assert cut in first.stdout
     assert first.stdout.endswith(f"the report: {out}/report.html\n")
     again = demo("-o", out, "--reader", 14)
     assert "done in" not in again.stderr
-    assert "For reader 14, and" in again.stdout
+    assert "For reader 14, with" in again.stdout
     assert "train: done in" in demo("-o", out, "--fresh").stderr
 
 

@@ -21,7 +21,7 @@ def compress(
         int | None, typer.Option(help="Fixes what is drawn; by default the model's own.")
     ] = None,
 ) -> None:
-    """Code the items of a model and list their neighbours; `elasticrec fit` runs this stage.
+    """Code the items of a model and list their neighbours: the second stage.
 
     \b
     Example:

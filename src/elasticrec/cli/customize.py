@@ -27,7 +27,7 @@ def customize(
     ] = IdKind.dense,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
 ) -> None:
-    """Write the recommender of a budget: the first bytes of the stream, in whole chunks.
+    """Write the recommender of a budget: the first chunks of the stream.
 
     The file never exceeds the budget. Every larger file of the same model begins with it, so a
     device upgrades by fetching only what it lacks. With ids of its own a file is measured anew.

@@ -34,7 +34,7 @@ def demo(
         bool, typer.Option("--fresh", help="Start over instead of taking up what is there.")
     ] = False,
 ) -> None:
-    """Fit a sample of readers and books, cut the one stream at three sizes, and write a report.
+    """Fit a sample of books, cut its stream at three sizes, and write a report.
 
     The device runtime ranks from each size for one reader, and RULE's search stands beside. What an
     earlier run left in the folder is taken up; so is a run that was cut off by Ctrl-C.
@@ -99,10 +99,8 @@ def _print(shown: Shown) -> None:
     for row in zip(*(size.listed for size in shown.sizes), strict=True):
         table.add_row(*(f"{'✓' * e.hidden:2}{'+' * e.new:2}{escape(e.title)}" for e in row))
     console.print(table)
-    print(
-        f"For reader {shown.reader}, and each size's {metric}. + is new at this size, ✓ was hidden: "
-        "she took it."
-    )
+    print(f"For reader {shown.reader}, with the {metric} of each size.")
+    print("+ is new at this size, ✓ was hidden: she took it.")
     for size in shown.sizes:
         cut = f"head -c {size.budget.n_bytes} {shown.model.path('stream')} > {size.path}"
         print(f"{cut}   # ranks with {size.n_bytes:,} bytes: whole chunks")

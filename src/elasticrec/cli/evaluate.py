@@ -40,8 +40,9 @@ def evaluate(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
 ) -> None:
-    """Rank all unseen items for every user, as a device does, and find the held-out ones.
+    """Measure how well a file ranks held-out items, as a device ranks them.
 
+    All items that a user does not have are ranked, for every user who has something held out.
     Beside the file stand two baselines: popularity, and the trained vectors without any list.
 
     \b

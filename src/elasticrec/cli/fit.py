@@ -40,7 +40,7 @@ def fit(
     seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
-    """Train a model and write its stream: the one file of which every prefix is a recommender.
+    """Train a model and write its stream, of which every prefix is a recommender.
 
     Reads, filters, splits, trains, compresses, orders, writes and measures. Each step is saved: the
     same command goes on where an earlier one was cut off. More ways to read are options of

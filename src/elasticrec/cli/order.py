@@ -22,7 +22,7 @@ def order(
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
-    """Choose vote weights and the order, write the stream and measure it; `fit` runs this stage.
+    """Choose vote weights and the order, write the stream, and measure it.
 
     \b
     Example:

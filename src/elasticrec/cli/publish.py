@@ -20,7 +20,7 @@ def publish(
     ] = None,
     keep: Annotated[int, typer.Option(help="Versions of each file that stay in the folder.")] = 3,
 ) -> None:
-    """Write a model's stream, and a page that ranks in the browser, for any static host.
+    """Write the stream, and a page that ranks in the browser, as static files.
 
     \b
     Example:

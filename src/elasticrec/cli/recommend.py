@@ -30,7 +30,7 @@ def recommend(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
 ) -> None:
-    """List the best items that a person has not taken yet, as a device would list them.
+    """List the best items for a person, as a device would list them.
 
     \b
     Example:

@@ -21,7 +21,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
-    """Train the table of a model; `elasticrec fit` runs this stage and all others.
+    """Train the table of a model: the first stage of `elasticrec fit`.
 
     Ctrl-C saves, and the same command goes on.
 

@@ -19,7 +19,7 @@ def withdraw(
         Path | None, typer.Option(help="A private key of `elasticrec keys new`.")
     ] = None,
 ) -> None:
-    """Write the side file of withdrawn items, which every runtime takes beside the stream.
+    """Write the list of withdrawn items, which devices take beside the stream.
 
     The stream stays as it is, so devices fetch some bytes and not megabytes.
 
