@@ -70,22 +70,19 @@ def fit(
 
 def summary(model: Model) -> str:
     """A few lines on a finished model: how good it is, by size, and beside popularity."""
-    from elasticrec.space.budget import Budget
-
     if not model.has("curve"):
         return f"{model.root}: trained; tiled scores have no stream"
     curve = model.curve
     metric, points = curve["metric"], curve["points"]
-    best = max(points, key=lambda point: point[metric])
-    enough = next(p for p in points if p[metric] >= 0.99 * best[metric])
+    best = max(point[metric] for point in points)
+    enough = next(point["bytes"] for point in points if point[metric] >= 0.99 * best)
     full, popular = curve["full"][metric], curve["popularity"][metric]
     lines = [
-        f"{model.root}: {model.split.n_items:,} items, stream of {Budget(points[-1]['bytes'])}",
+        f"{model.root}: {model.split.n_items:,} items, stream of {points[-1]['bytes']:,} bytes",
         f"{metric} on {curve['users']:,} {curve['part']} users: popularity {popular:.4f}, "
         f"trained vectors alone {full:.4f}",
-        *(f"  {Budget(p['bytes'])!s:>9}  {p[metric]:.4f}" for p in points),
-        f"{Budget(enough['bytes'])} are within 1 % of the best size measured",
-        f"next: elasticrec customize {model.root} --budget {Budget(enough['bytes'])} "
-        "-o device.elastic".replace(" MB", "MB").replace(" KB", "KB"),
+        *(f"{point['bytes']:>14,} bytes  {point[metric]:.4f}" for point in points),
+        f"{enough:,} bytes are within 1 % of the best size measured",
+        f"next: elasticrec customize {model.root} --budget {enough} -o device.elastic",
     ]
     return "\n".join(lines)
