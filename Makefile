@@ -12,7 +12,7 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node chromium nginx demo test test-slow check check-js bench docs figures clean
+.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs figures clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -58,6 +58,10 @@ test: $(READY) node chromium nginx  ## run the tests: fast, offline
 test-slow: $(READY)  ## run the tests that take minutes, a GPU or data from elsewhere
 	@echo "==> slow tests; those without their GPU or data are skipped"
 	@$(BIN)/python -m pytest -q -m "slow or gpu or realdata"
+
+mutants: $(READY)    ## break 50 chosen lines one by one, and see the tests notice (minutes)
+	@echo "==> mutants, $(JOBS) at a time"
+	@$(BIN)/python -m scripts.mutants --jobs $(JOBS)
 
 check: $(READY) check-js  ## lint, format, types, layers, spelling, generated pages
 	@echo "==> lint"           && $(BIN)/ruff check --quiet .

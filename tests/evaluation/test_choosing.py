@@ -30,6 +30,16 @@ def test_leads_that_chance_explains_are_not_taken() -> None:
     assert sum(choice.chosen == "b" for choice in taken) <= 3
 
 
+@pytest.mark.parametrize(("rivals", "z"), [(1, 1.959964), (2, 2.241403), (5, 2.575829)])
+def test_the_interval_widens_with_the_number_of_candidates(rivals: int, z: float) -> None:
+    base = np.ones((1, 100))
+    other = base + 0.2 * (np.arange(100) % 2)  # leads of 0 and 20 %: deviation 0.1, error 0.1/√99
+    values = {"a": base, **{f"b{n}": other for n in range(rivals)}}
+    mean, low = choose("x", values, "a").leads["b0"]
+    assert mean == pytest.approx(0.1)
+    assert low == pytest.approx(0.1 - z * 0.1 / np.sqrt(99), abs=1e-6)
+
+
 def test_sizes_count_alike_whatever_their_means() -> None:
     base = np.stack([np.full(100, 0.1), np.full(100, 1.0)])
     other = base + np.array([[0.01], [-0.05]])  # +10 % and -5 %

@@ -86,6 +86,20 @@ def test_cuts_are_within_their_bytes_and_grow(world) -> None:
     assert kept == codes.n_items * (codes.n_columns + lists.slots)
 
 
+def test_a_cut_within_a_step_gives_it_to_the_first_items(world) -> None:
+    _, _, codes, lists = world
+    order = make_order(codes.n_items, codes.n_columns, lists.slots, OrderConfig(lead=0))
+    sizes = step_bytes(order, codes)
+    head = 276 + codes.dimensions
+    for steps in (2, 5):  # a quarter of the bytes of the next column: a quarter of its 200 items
+        found = cut(order, codes, head + sizes[:steps].sum() + sizes[steps] / 4)
+        assert found.columns.tolist() == [steps + 1] * 50 + [steps] * 150
+        assert not found.slots.any()
+    slot = int(np.flatnonzero(order.kind)[0])
+    found = cut(order, codes, head + sizes[:slot].sum() + sizes[slot] / 2)
+    assert found.slots.tolist() == [1] * 100 + [0] * 100
+
+
 def test_a_codebook_counts_once(world) -> None:
     _, _, codes, lists = world
     order = make_order(codes.n_items, codes.n_columns, lists.slots, OrderConfig(lead=0))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elasticrec.stream.chunk import ChunkHeader, neighbour_bytes, seal
+from elasticrec.stream.chunk import ChunkHeader, link_to, neighbour_bytes, seal
 from elasticrec.stream.format import Head, StreamError, head_bytes
 
 HEAD = Head(
@@ -122,6 +122,10 @@ def test_a_chunk_is_sealed_as_the_page_says():
     crc = struct.unpack_from("<I", chunk, 16)[0]
     assert crc == zlib.crc32(chunk[:16] + bytes(4) + chunk[20:])
     assert ChunkHeader.unpack(b"??" + chunk, 2).chunk_bytes == len(chunk) == 36
+
+
+def test_a_link_is_the_beginning_of_sha_256():
+    assert link_to(b"abc").hex() == "ba7816bf8f01cfea414140de"  # the standard's own example
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The writer's streams say what they were made of, read by the slow reader."""
 
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from elasticrec.errors import InputError
 from elasticrec.stream.chunk import Kind
 from elasticrec.stream.cutting import runs
-from elasticrec.stream.format import ID_KINDS
+from elasticrec.stream.format import ID_KINDS, Head
 from elasticrec.stream.index import index_of, read_index
 from elasticrec.stream.writer import Facts, stream_parts, write_stream
 from tests.stream.making import MadeOrder, alike, random_ids, random_parts, random_stream
@@ -184,3 +185,10 @@ def test_an_order_of_too_many_small_steps_is_refused():
     steps = [(0, 0, item, 1) for item in range(0, 2200, 2)]
     with pytest.raises(InputError, match="fewer, larger steps"):
         joined(parts, steps, least=len(steps))
+
+
+def test_every_chunk_is_linked_whole_by_the_one_before_it():
+    parts, order, facts, _ = random_stream(np.random.default_rng(3))
+    head, *chunks = stream_parts(*parts, order, facts=facts)
+    links = [Head.unpack(head).link, *(chunk[20:32] for chunk in chunks)]
+    assert links == [*(sha256(chunk).digest()[:12] for chunk in chunks), bytes(12)]
