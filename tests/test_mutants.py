@@ -9,9 +9,9 @@ from scripts.mutants import ROOT, Mutant, read_mutants
 MUTANTS = read_mutants()
 
 
-def test_fifty_mutants_have_names_of_their_own():
-    assert len(MUTANTS) == 50
-    assert len({mutant.name for mutant in MUTANTS}) == 50
+def test_at_least_fifty_mutants_have_names_of_their_own():
+    assert len(MUTANTS) >= 50
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
