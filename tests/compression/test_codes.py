@@ -127,7 +127,7 @@ def test_a_rotation_changes_no_product(codes: Codes, items: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_items", "dimensions", "expected"), [(200, 128, 2), (2_560, 128, 5), (50_000, 128, 16)]
+    ("n_items", "dimensions", "expected"), [(200, 128, 2), (16_384, 128, 5), (60_000, 128, 16)]
 )
 def test_small_catalogues_have_fewer_residual_codebooks(
     n_items: int, dimensions: int, expected: int

@@ -16,7 +16,7 @@ class CompressionConfig:
     """Columns of whole codewords, at most."""
     fewest_residual: int = 2
     """Columns of whole codewords, at least: they make the smallest useful prefix."""
-    codebook_bytes: float = 8.0
+    codebook_bytes: float = 1.25
     """Bytes per item that all residual codebooks together may take; small catalogues have fewer."""
     stages: int = 6
     """Stages of the sub-vector codebook: each codes every block once more."""
