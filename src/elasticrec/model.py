@@ -108,7 +108,7 @@ class Model:
         return self.root / FILES[part]
 
     def has(self, part: str) -> bool:
-        """Whether a part was recorded."""
+        """True if a part was recorded."""
         return part in self._content["parts"]
 
     def hash_of(self, part: str) -> str:
@@ -120,7 +120,7 @@ class Model:
         return str(self._content["parts"][part]["sha256"])
 
     def fresh(self, part: str, config: dict[str, Any]) -> bool:
-        """Whether a part is there, with these settings, made from what the folder holds now."""
+        """True if a part is there, with these settings, made from the parts in the folder now."""
         if not self.has(part) or not self.path(part).exists():
             return False
         entry = self._content["parts"][part]

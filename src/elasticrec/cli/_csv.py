@@ -12,7 +12,7 @@ from elasticrec.files import written_whole
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-    """How many rows were written below the header; the file appears whole or not at all."""
+    """Write rows below a header, whole or not at all; their number."""
     n = 0
     with written_whole(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")

@@ -28,7 +28,7 @@ class PlainErrors(TyperGroup):
     """A group whose commands say in one line what is wrong with their input."""
 
     def invoke(self, ctx: Any) -> Any:
-        """What the command returned; bad input ends with exit code 2, Ctrl-C with 130."""
+        """Run the command; bad input ends with exit code 2, Ctrl-C with 130."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

@@ -10,7 +10,7 @@ import typer
 
 
 class IdKind(StrEnum):
-    """How a file names its items."""
+    """Kinds of id in a file."""
 
     dense = "dense"
     u32 = "u32"

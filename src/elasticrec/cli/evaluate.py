@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Part(StrEnum):
-    """What was held out."""
+    """Held-out parts."""
 
     test = "test"
     validation = "validation"

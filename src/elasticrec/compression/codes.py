@@ -22,7 +22,7 @@ NEUTRAL = 128
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """What a stream says of its items, neighbours aside: V items, D = 8·N numbers, C columns."""
+    """Items as byte columns, without their neighbours: V items, D = 8·N numbers, C columns."""
 
     codebooks: tuple[np.ndarray, ...]
     """Each (32, w) int8: 16 codewords for the low half of a byte, 16 for the high one."""
@@ -35,9 +35,9 @@ class Codes:
     unit: float
     """The length of a decoded vector that counts as 1."""
     recency: float
-    """How much less older items of a history weigh: 1 / (1 + recency · age)."""
+    """An item of a history weighs 1 / (1 + recency · age)."""
     cosine: bool
-    """Whether decoded vectors are scored by their direction alone."""
+    """Decoded vectors are scored by their direction alone."""
     popularity: np.ndarray
     """(28,) uint8: factor of an item's score, in 1/128, by the class of its number."""
     empty: np.ndarray
@@ -61,7 +61,7 @@ class Codes:
         return self.n_blocks * BLOCK
 
     def width(self, column: int) -> int:
-        """How many numbers a column speaks of."""
+        """The numbers of a column's codewords."""
         return int(self.codebooks[int(self.columns[column, 0])].shape[1])
 
     def decode(self, items: np.ndarray | slice, counts: np.ndarray) -> np.ndarray:

@@ -19,6 +19,6 @@ class Column:
     block: int
     """The first block that it covers."""
     scale: float
-    """What codewords are multiplied by."""
+    """Factor of the codewords."""
     bytes: np.ndarray
     """(V,) uint8: two codewords per item."""

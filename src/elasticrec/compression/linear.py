@@ -33,7 +33,7 @@ _VOTER_POWER = 0.4
 
 @dataclass(frozen=True)
 class LinearConfig:
-    """How voters are chosen and weighed.
+    """Settings by which voters are chosen and weighed.
 
     The defaults suit late validation of three data sets (experiments/neighbours.py); Amazon-Book
     alone would have a target power of 0.3, Gowalla and Yelp2018 one of 0.

@@ -21,7 +21,7 @@ class VoteWeight:
     scale: float
     """The weight beside no codes at all."""
     power: float
-    """How much less votes count as codes get better; 0 is the same weight everywhere."""
+    """Votes count less as codes get better; 0 is the same weight everywhere."""
 
     def at(self, cosines: np.ndarray) -> np.ndarray:
         """(C + 1,) float32 weights of items with 0, 1, … C columns."""

@@ -28,7 +28,7 @@ class Choice:
     """One choice among candidates, and by how much it leads."""
 
     name: str
-    """What was chosen about: `lead`, `columns_per_slot`, …"""
+    """Name of the choice: `lead`, `columns_per_slot`, …"""
     chosen: str
     """The candidate that is taken."""
     default: str
@@ -36,7 +36,7 @@ class Choice:
     leads: dict[str, tuple[float, float]]
     """By candidate: the mean relative lead over the default, and the lower end of its interval."""
     persons: int
-    """How many persons the candidates were compared on."""
+    """Persons on whom the candidates were compared."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for `model.json`."""

@@ -46,7 +46,7 @@ def measure(
     device: str = "auto",
     keep_per_user: bool = True,
 ) -> Evaluation:
-    """How well a composition ranks the relevant items of a part, by exact ranking.
+    """Evaluate a composition on the relevant items of a part, by exact ranking.
 
     Args:
         weights: (C + 1, 2) vote weights, for persons known by history and by vector.

@@ -31,14 +31,14 @@ ScoreBatch = Callable[[int, int], "Tensor"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well some users' relevant items are ranked."""
+    """Metrics of the ranks of some users' relevant items."""
 
     metrics: dict[str, float]
     """Mean over users, by name: `recall@20`, …"""
     coverage: float
     """Share of all items that stand in at least one user's list of the largest K."""
     n_users: int
-    """How many users have relevant items, and so count in the means."""
+    """Users with relevant items, who count in the means."""
     users: np.ndarray
     """(n_users,) their numbers."""
     per_user: dict[str, np.ndarray] | None = None
@@ -63,7 +63,7 @@ def evaluate(
     device: str = "auto",
     keep_per_user: bool = False,
 ) -> Evaluation:
-    """How well a table ranks the relevant items of a part, by exact ranking over all items.
+    """Evaluate a table on the relevant items of a part, by exact ranking over all items.
 
     Args:
         table: trained users and item blocks.
@@ -114,7 +114,7 @@ def evaluate_vectors(
     device: str = "auto",
     keep_per_user: bool = False,
 ) -> Evaluation:
-    """How well products of persons (n, k) and items (V, k) rank what is relevant to each person.
+    """Evaluate the products of persons (n, k) and items (V, k) on each person's relevant items.
 
     Args:
         persons: numpy array or tensor, parallel to `asked.users`.
@@ -154,7 +154,7 @@ def evaluate_scores(
     device: str = "cpu",
     keep_per_user: bool = False,
 ) -> Evaluation:
-    """How well any scores rank what is relevant to each person; the rest is as in `evaluate`."""
+    """Evaluate any scores on each person's relevant items; the rest is as in `evaluate`."""
     names = [str(metric) for metric in parse_metrics(metrics)]
     k = max(metric.k for metric in parse_metrics(names))
     ranks, shown = rank_relevant(score_batch, asked, k, batch_size=batch_size, device=device)
@@ -205,7 +205,7 @@ def _tensor(vectors: Any, device: str) -> Tensor:
 
 
 def users_at_once(n_items: int, device: str) -> int:
-    """How many users' scores to hold at once: about 200 MB on a CPU, 1 GB on a GPU."""
+    """Users whose scores are held at once: about 200 MB on a CPU, 1 GB on a GPU."""
     numbers = 50_000_000 if device == "cpu" else 250_000_000
     return max(1, min(4096, numbers // n_items))
 

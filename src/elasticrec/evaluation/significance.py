@@ -21,13 +21,13 @@ class TTest:
     t: float
     """difference / (deviation / sqrt(n)); infinite if all users differ by the same amount."""
     p: float
-    """How likely a |t| this large is if the two are equally good."""
+    """Probability of a |t| this large if the two are equally good."""
     n: int
-    """How many users were compared."""
+    """Users who were compared."""
 
 
 def paired_t_test(a: np.ndarray, b: np.ndarray) -> TTest:
-    """Whether the per-user values a and b, of the same users in the same order, differ in mean."""
+    """Test if the values a and b, of the same users in the same order, differ in mean."""
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
         raise InputError(
             f"cannot compare per-user values of shapes {a.shape} and {b.shape}; "

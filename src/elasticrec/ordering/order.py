@@ -55,7 +55,7 @@ class Order:
         return cls.of_steps(composition.n_items, steps, len(steps))
 
     def composition(self, n_steps: int | None = None) -> Composition:
-        """What items have after some steps; after all of them by default."""
+        """The composition after some steps; after all of them by default."""
         have = np.zeros((2, self.n_items), dtype=np.int64)
         steps = zip(self.kind, self.which, self.first, self.count, strict=True)
         for kind, which, first, count in [*steps][:n_steps]:

@@ -44,7 +44,7 @@ class OrderSearchConfig:
     vote_weight: float = 5e-4
     """The default vote weight beside no codes at all, per unit of a vote's value."""
     vote_power: float = 0.5
-    """How much less votes count by default as codes get better."""
+    """Default power: votes count less as codes get better."""
     vote_steps: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
     """Candidates for the vote weight, as multiples of the default."""
     vote_powers: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
@@ -197,7 +197,7 @@ class _Search:
         return candidates[choice.chosen], choice
 
     def order(self, weights: np.ndarray, person: Person) -> tuple[OrderConfig, list[Choice]]:
-        """How often lists come, then how far popular items lead."""
+        """Choose the columns per neighbour, then the lead of popular items."""
         config, choices = self.config, []
         best = config.order
         wanted: tuple[tuple[str, tuple[float, ...]], ...] = (

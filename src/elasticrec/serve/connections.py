@@ -77,7 +77,7 @@ class Connection(H11Protocol):
     _is_new = True
 
     def is_slow(self, now: float, limits: ServeConfig) -> bool:
-        """Whether the client takes too long to send a request, or to take its answer."""
+        """True if the client takes too long to send a request, or to take its answer."""
         unsent = self.transport.get_write_buffer_size()
         is_busy = self.cycle is not None and not self.cycle.response_complete
         if unsent != self._unsent or (is_busy and not unsent):

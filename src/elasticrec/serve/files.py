@@ -96,7 +96,7 @@ def file_response(
 
 
 def _is_known(headers: Headers, tag: str) -> bool:
-    """Whether the client has the file already; a failed If-Match is refused."""
+    """True if the client has the file already; a failed If-Match is refused."""
     expected = headers.get("if-match")
     if expected is not None and not _matches(expected, tag, weak=False):
         raise Problem("precondition-failed", f'the ETag of the file is "{tag}"')
@@ -105,7 +105,7 @@ def _is_known(headers: Headers, tag: str) -> bool:
 
 
 def _matches(field: str, tag: str, *, weak: bool) -> bool:
-    """Whether a list of entity tags names this one."""
+    """True if a list of entity tags names this one."""
     if field.strip() == "*":
         return True
     return any(match[2] == tag and (weak or not match[1]) for match in _TAG.finditer(field))

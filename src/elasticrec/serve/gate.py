@@ -141,6 +141,6 @@ class Sent:
 
 
 def _is_preflight(scope: Scope, headers: Headers) -> bool:
-    """Whether a browser asks if a page of another site may ask."""
+    """True if a browser asks for the permission of a page of another site."""
     asked = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
     return asked and bool(_PUBLIC.fullmatch(scope["path"]))

@@ -43,7 +43,7 @@ class NoFlood(logging.Filter):
         self._last: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log a record."""
+        """True if a record is logged."""
         if not record.name.startswith(("asyncio", "uvicorn")):
             return True
         event, now = str(record.msg)[:40], time.monotonic()

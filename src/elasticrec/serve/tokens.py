@@ -176,5 +176,5 @@ def _decode(text: str) -> bytes:
 
 
 def _is_text(text: str) -> bool:
-    """Whether text can be written as UTF-8: JSON can spell halves of characters."""
+    """True if text can be written as UTF-8: JSON can spell halves of characters."""
     return not any("\ud800" <= letter <= "\udfff" for letter in text)

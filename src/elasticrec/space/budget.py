@@ -18,7 +18,7 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True, order=True)
 class Budget:
-    """How many bytes a device grants; a megabyte is 10^6 of them."""
+    """Bytes that a device grants; a megabyte is 10^6 of them."""
 
     n_bytes: int
     """At least 1."""
@@ -73,5 +73,5 @@ class Budget:
         return max(0, min(n * groups, left // (-(-items // groups) * d * FLOAT_BYTES)))
 
     def dimensions(self, *, items: int) -> int:
-        """How wide a fixed-size float32 table of all items and one user may be."""
+        """Dimensions of a fixed-size float32 table of all items and one user within the budget."""
         return self.n_bytes // ((items + 1) * FLOAT_BYTES)

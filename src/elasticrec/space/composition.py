@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """What a device keeps of each of V items; a prefix of the stream has one."""
+    """Columns and slots that a device keeps of each of V items; a prefix of the stream has one."""
 
     columns: np.ndarray
     """(V,) uint16: an item has columns 0 … n - 1."""

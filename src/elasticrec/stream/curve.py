@@ -105,7 +105,7 @@ def curve_sizes(index: StreamIndex) -> list[int]:
 
 
 def prefix_composition(index: StreamIndex, n_bytes: int) -> Composition:
-    """What items have in the first bytes of a stream."""
+    """The composition of the first bytes of a stream."""
     have = np.zeros((2, index.head.n_items), dtype=np.int64)
     for header, end in zip(index.headers, index.ends, strict=True):
         if end > n_bytes:
@@ -140,7 +140,7 @@ def evaluate_stream(
     metrics: Iterable[str] = DEFAULT_METRICS,
     device: str = "auto",
 ) -> Evaluation:
-    """How well the file of a budget, or the whole stream, ranks the held-out items of everyone."""
+    """Evaluate the file of a budget, or the whole stream, on the held-out items of everyone."""
     index = read_index(model.stream_path)
     n_bytes = index.ends[-1] if budget is None else index.longest_prefix(budget.n_bytes)
     composition = prefix_composition(index, n_bytes)
@@ -156,7 +156,7 @@ def evaluate_composition(
     metrics: Iterable[str] = DEFAULT_METRICS,
     device: str = "auto",
 ) -> Evaluation:
-    """How well any composition of a model ranks what some users, or all, have in a part."""
+    """Evaluate any composition of a model on the items of some users, or all, in a part."""
     return measure(
         model.codes,
         model.neighbours,
@@ -173,5 +173,5 @@ def evaluate_composition(
 
 
 def person_of(model: Model) -> Person:
-    """How the persons of a model are known: by vector where it has users."""
+    """Kind of person of a model: by vector where it has users."""
     return "history" if model.table.users is None else "vector"
