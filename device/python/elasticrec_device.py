@@ -1,45 +1,44 @@
-"""Recommendations on a device, from one `.elastic` file: numpy and the standard library only.
+"""Recommendations on a device, from one `.elastic` stream: numpy and the standard library only.
 
-    with elasticrec_device.open("watch.elastic") as bundle:
-        print([item.id for item in bundle.recommend(history=[12, 94, 7], k=20)])
-
-or `python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`, without a program.
-The file is mapped and stays packed: what is small on disk stays small in memory. Several threads
-may ask at the same time. Numbers in brackets name the sections of `docs/bundle-format.md`.
+`open("watch.elastic").recommend(history=[12, 94, 7], k=20)` in a program, or in a shell
+`python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`. The file is mapped and stays
+packed. Numbers in brackets name the sections of `docs/stream-format.md`.
 """
 
 from __future__ import annotations
 
 import argparse
-import builtins
 import codecs
-import functools
 import hashlib
 import json
-import operator
 import os
 import struct
 import sys
 import threading
 import zlib
+from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-Source: TypeAlias = str | os.PathLike[str] | bytes  # the path of a file, or its bytes
+Source: TypeAlias = Any  # the path of a file (str or os.PathLike), or a buffer that holds its bytes
 Id: TypeAlias = int | str
 
-NAMES = "SHAPE META GROUPS MEANS DECODE CODES NEIGHBOURS MAP IDS WITHDRAWN WORDS"  # by kind
-GROUP = np.dtype([("size", "<u4"), ("count", "u1"), ("zero", "u1", 3), ("weights", "<f4", 2)])
-STRETCH = 16_384  # items scored, or numbers checked, at a time: they stay in the processor's cache
-LOOKUPS = 65_536  # bytes turned into indices at a time: several columns of a small group
-LONGEST, LOW, ALL = 1 << 40, (1 << 26) - 1, (1 << 64) - 1  # bytes of a file; bits of an item, a key
+HEAD, CHUNK = struct.Struct("<8s2HI4BI4Q32s32s32s28s4f"), struct.Struct("<I2BH3I12s")
+COLUMN, OTHER, MAGIC = struct.Struct("<4H2f"), struct.Struct("<8s2HI"), b"\x89ELASTIC"
+FIELDS = """magic version N V id_kind cosine for_vector min_support reserved sequence date least
+length model_id catalogue values popularity unit recency by_history by_vector"""
+Chunk = namedtuple("Chunk", "length kind width which first count crc link at name")
+KINDS = ("", "CODEBOOK", "COLUMNS", "CODES", "NEIGHBOURS", "IDS", "")
+TILE = 32_768  # items scored or checked at a time: they stay in the processor's cache
+HIDDEN, ALL = -(1 << 62), (1 << 64) - 1  # the score of what is not to be listed; 64 bits
 
 
-class BundleError(ValueError):
+class StreamError(ValueError):
     """A file that is not what it should be; says what was found and what was expected."""
 
 
@@ -47,411 +46,401 @@ class Recommendation(NamedTuple):
     """One listed item."""
 
     id: Id  #: the item's own id
-    score: float  #: higher is better; comparable within one list only
-    title: str | None = None  #: its title, once `Bundle.catalogue` was given one that has it
-    why: Id | None = None  #: the history item that speaks most for it, if asked for
+    score: int  #: higher is better; comparable within one list only
+    title: str | None = None  #: its title, once `Stream.catalogue` was given one that has it
+    why: Id | None = None  #: the history item that votes most for it, if asked for
 
 
 class Recommendations(list[Recommendation]):
     """Listed items, best first."""
 
-    unknown: int = 0  #: ids of the history that the bundle does not know; they were skipped
+    unknown: int = 0  #: ids of the history that the stream does not know; they were skipped
 
 
-def _check(good: object, what: str, found: object, expected: object) -> None:
-    if not good:
-        raise BundleError(f"{what}: found {found}, expected {expected}")
+def _check(what: str, found: object, expected: object, good: object = None) -> None:
+    if not (found == expected if good is None else good):
+        raise StreamError(f"{what}: found {found}, expected {expected}")
 
 
-def _equal(what: str, found: object, expected: object) -> None:
-    _check(found == expected, what, found, expected)
+def _within(what: str, found: float, low: float, high: float) -> None:
+    _check(what, found, f"{low} to {high}", low <= found <= high)
 
 
-def _within(what: str, values: Any, low: float, high: float) -> None:
-    """Refuse numbers outside `low` to `high`, and what is no number."""
-    flat = np.atleast_1d(values).ravel()
-    for start in range(0, len(flat), STRETCH):
-        with np.errstate(invalid="ignore"):
-            part = flat[start : start + STRETCH].astype(np.float64)
-            good = (part >= low) & (part <= high)
-        _check(good.all(), what, flat[start + np.argmin(good)], f"{low} to {high}")
+def _bytes_of(source: Source) -> Array:
+    """The bytes of a buffer, or of a file, mapped until the last array that uses it is gone."""
+    if isinstance(source, str | os.PathLike) and os.path.getsize(source):
+        return np.memmap(source, np.uint8, "r").view(np.ndarray)
+    return np.frombuffer(b"" if isinstance(source, str | os.PathLike) else source, np.uint8)
 
 
-def _map(source: Source) -> Array:
-    """The bytes of a file, memory-mapped; the mapping ends with the last array that uses it."""
-    if isinstance(source, bytes) or not os.path.getsize(source):
-        return np.frombuffer(source if isinstance(source, bytes) else b"", dtype=np.uint8)
-    return np.memmap(source, dtype=np.uint8, mode="r").view(np.ndarray)
+def _check_signature(key: Source, signature: bytes, message: bytes, what: str) -> None:
+    """Refuse what a key has not signed [12]; it is 32 bytes, their hex digits, or a file."""
+    if key is None:
+        return
+    raw = key.encode() if isinstance(key, str) and len(key) == 64 else _bytes_of(key).tobytes()
+    try:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey as Key
+
+        public = Key.from_public_bytes(raw if len(raw) == 32 else bytes.fromhex(raw.decode()))
+        public.verify(signature, message)
+    except ImportError as error:
+        raise ImportError("a key needs the package 'cryptography': install it by pip") from error
+    except Exception as error:  # ValueError for what is no key, or InvalidSignature
+        found = repr(error) if any(signature) else "none"
+        raise StreamError(f"signature of {what}: found {found}, expected one by the key") from error
 
 
-def _read_sections(data: Array) -> tuple[str, dict[str, Array]]:
-    """Model id and sections of a file whose layout and checksums are right [1]."""
-    _within("length of the file", len(data), 64, LONGEST)
-    head = struct.unpack("<8sHHIQII32s", data[:64].tobytes())
-    magic, version, zero, S, length, crc, zero_2, model_id = head
-    _equal("magic and reserved bytes", (magic, zero, zero_2), (b"\x89ELASTIC", 0, 0))
-    _check(version == 3, "version of the format", version, "3, the one this runtime reads")
-    _within("number of sections", S, 6, 11)
-    _check(length == len(data), "length of the file", len(data), f"{length}, as it says")
-    end = 64 + 32 * S
-    _within("length of the file", length, end, LONGEST)
-    prefix = data[:end].tobytes()
-    _equal("checksum of the head", zlib.crc32(prefix[28:], zlib.crc32(prefix[:24] + bytes(4))), crc)
-    before, sections = 0, dict[str, Array]()
-    for kind, crc, offset, size, zero in struct.iter_unpack("<IIQQQ", prefix[64:]):
-        start = -(-end // 64) * 64
-        _within("kind of a section", kind, before + 1, 11)
-        name = NAMES.split()[kind - 1]
-        _equal(f"offset and reserved bytes of {name}", (offset, zero), (start, 0))
-        _within(f"length of {name}", size, 0, length - start)
-        _within(f"padding before {name}", data[end:start], 0, 0)
-        before, end = kind, start + size
-        sections[name] = data[start:end]
-        _equal(f"checksum of {name}", zlib.crc32(sections[name].data), crc)
-    _equal("end of the last section", end, length)
-    return model_id.hex(), sections
+def _read_other(source: Source, what: str, head: Any, *expected: object) -> bytes:
+    """A vector, or a list of withdrawn items, whose first 48 bytes are right [9, 10]."""
+    raw = _bytes_of(source).tobytes()
+    _check(f"length of {what}", len(raw), "at least 48", len(raw) >= 48)
+    *found, crc = OTHER.unpack_from(raw)
+    _check(f"magic, version, D of {what}", found, [*expected])
+    _check(f"CRC-32 of {what}", zlib.crc32(raw[16:], zlib.crc32(raw[:12] + bytes(4))), crc)
+    _check(f"model id of {what}", raw[16:48].hex(), head.model_id.hex())
+    return raw
 
 
-class _Ids:
-    """Ids of the items in both directions [9]; the first look-up sorts one array."""
-
-    def __init__(self, kind: int, V: int, raw: Array) -> None:
-        self.kind, self.V, self.keys, self.lock = kind, V, np.empty(0, np.uint64), threading.Lock()
-        self.raw, self.at = raw, np.arange(V + 1 if kind else 0, dtype=np.uint32) * (4 * kind)
-        if kind < 3:
-            return
-        self.at, self.raw = raw[: 4 * V + 4].view("<u4"), raw[4 * V + 4 :]
-        _equal("first and last offset of IDS", (self.at[0], self.at[-1]), (0, len(self.raw)))
-        for start in range(0, V, STRETCH):
-            part = self.at[start : start + STRETCH + 1]
-            _within("an offset of IDS", part, 0, len(self.raw))
-            _check((part[1:] > part[:-1]).all(), "offsets of IDS", "others", "rising ones")
-            _within("first byte (i8) of an id", self.raw[part[:-1]].view(np.int8), -64, 127)
-        parts = (self.raw[i : i + STRETCH].tobytes() for i in range(0, len(self.raw), STRETCH))
-        try:
-            sum(map(len, codecs.iterdecode(parts, "utf-8")))
-        except UnicodeDecodeError as error:
-            raise BundleError(f"IDS: found {error.reason}, expected UTF-8") from error
-
-    def __getitem__(self, number: int) -> Id:
-        if self.kind == 0:
-            return number
-        raw = self.raw[self.at[number] : self.at[number + 1]].tobytes()
-        return raw.decode() if self.kind == 3 else int.from_bytes(raw, "little")
-
-    def _sorted(self) -> Array:
-        """Rising keys of all ids: 38 bits of a hash, then the item's number."""
-        with self.lock:
-            if not len(self.keys):
-                hashed = (hash((self[i],)) & ALL & ~LOW | i for i in range(self.V))
-                keys = np.fromiter(hashed, dtype=np.uint64, count=self.V)
-                keys.sort()
-                for place in np.flatnonzero(keys[1:] - keys[:-1] <= LOW):
-                    one, next_one = (self[int(key) & LOW] for key in keys[place : place + 2])
-                    _check(one != next_one, "IDS", f"{one!r} twice", "each id once")
-                self.keys = keys
-            return self.keys
-
-    def find(self, ids: Iterable[Any]) -> tuple[Array, int]:
-        """Distinct item numbers, rising, and how many ids do not occur."""
-        numbers, unknown, type_ = [], 0, "text" if self.kind == 3 else "a whole number"
-        for each in ids:
-            if isinstance(each, str) != (self.kind == 3):
-                raise TypeError(f"an id: expected {type_}, got {each!r}")
-            value = each if self.kind == 3 else operator.index(each)
-            near = [value] if self.kind == 0 and 0 <= value < self.V else []
-            if self.kind:
-                keys, key = self._sorted(), hash((value,)) & ALL & ~LOW
-                start, stop = np.searchsorted(keys, np.array((key, key | LOW), dtype=np.uint64))
-                near = [int(key) & LOW for key in keys[start : stop + 1]]
-            found = [number for number in near if self[number] == value]
-            numbers += found
-            unknown += not found
-        return np.unique(np.array(numbers, dtype=np.int64)), unknown
+def _read_head(data: Array, key: Any, min_sequence: int) -> Any:
+    """The fields of a checked head [1], and what follows from them."""
+    raw, have = data[:788].tobytes(), f"{len(data)} bytes"
+    _check("magic", raw[:8], MAGIC, raw[:8] == MAGIC[: len(raw)])
+    version, N, least = struct.unpack_from("<8x2H28xQ", raw.ljust(48, b"\0"))
+    _check("version", version, "4, the one this runtime reads", len(raw) < 10 or version == 4)
+    _check("blocks (N)", N, "1 to 64", len(raw) < 12 or 1 <= N <= 64)
+    size = 276 + 8 * N
+    enough = f"at least {max(least if len(raw) >= 48 else 0, size)} bytes (least)"
+    _check("length", have, enough, len(raw) >= max(size, 284))
+    head = argparse.Namespace(**dict(zip(FIELDS.split(), HEAD.unpack_from(raw), strict=True)))
+    crc = int.from_bytes(raw[size - 4 : size], "little")
+    _check("CRC-32 of the head", zlib.crc32(raw[: size - 4]), crc)
+    lows = {"V": 1, "sequence": min_sequence, "least": size + 33, "length": least}
+    highs = min(8 * least, 1 << 26), 3, 1, 1, 255, 0, ALL, 253402300799, ALL, 1 << 40, *[1e9] * 4
+    names = FIELDS.split()[3:13] + FIELDS.split()[-4:]
+    for name, high in zip(names, highs, strict=True):
+        _within(f"{name} in the head", vars(head)[name], lows.get(name, 0), high)
+    head.values = np.frombuffer(head.values, "<u2").astype(np.float64)
+    rise = head.values[0] == 0 and (np.diff(head.values) >= 0).all()
+    _check("values of the votes", head.values.tolist(), "0 first, and no fall", rise)
+    head.D, head.size, head.person = 8 * N, size, np.frombuffer(raw, np.int8, 8 * N, 196)
+    head.full, head.rest = divmod(max(1, (head.V - 1).bit_length()), 8)
+    head.popularity = np.frombuffer(head.popularity, np.uint8).astype(np.float64)
+    head.link = raw[size - 80 : size - 68]
+    _check_signature(key, raw[size - 68 : size - 4], raw[: size - 68], "the head")
+    _check("length", have, enough, len(data) >= least)
+    return head
 
 
-@functools.lru_cache(32)
-def _kinds(depths: bytes, K: int) -> Array:
-    """Of each byte column of a group: 38 · its block + its step; 36 is of letters, 37 of words."""
-    block, p = np.nonzero(np.arange(8) < np.frombuffer(depths, dtype=np.uint8)[:, None])
-    first = (block < K) + int(K > 0)  # plane of signs
-    c, q = np.array(tuple(depths))[block] - first, p - first
-    return np.asarray(38 * block + np.where(q < 0, 35 - q, c * (c - 1) // 2 + q))
+class _Arrived:
+    """All complete chunks of a stream, checked [2 to 5], and lists from them [6 to 8]."""
 
+    def __init__(self, data: Array, key: Any, min_sequence: int) -> None:
+        self.key, self.head = key, (head := _read_head(data, key, min_sequence))
+        self.end, self.n_chunks, self.link, self.useful = head.size, 0, head.link, False
+        self.codebooks, self.filled = list[Array](), 32  # codewords that the last one has
+        self.columns = list[tuple[int, int, int]]()  # codebook, first number, scale
+        self.weights = [[head.by_history, head.by_vector]]  # with 0, 1, ... columns
+        self.cover, self.used = np.zeros(head.N, np.int64), 0  # scales; columns that items have
+        # Of each item; pages of zeros take no memory before they are written.
+        self.n_columns, self.gain = np.zeros((2, head.V), np.uint16)  # 1 + g; 0: not known
+        self.n_slots, self.falls = np.zeros((2, head.V), np.uint8)  # 15 - the last vote
+        # Of each tile: rows of CODES and of NEIGHBOURS. A row is column or slot, first, end, the
+        # chunk's item at the tile's start, offset and count of the chunk.
+        self.rows, self.tables = dict[int, tuple[list[Any], list[Any]]](), dict[int, list[Array]]()
+        self.changed, self.new_ids, self.n_ids = set[int](), list[tuple[Any, Array]](), 0
+        # Ids, or where each text starts << 16 | its bytes; ids, or hashes of texts; their order.
+        self.own = self.marks = np.empty(0, np.uint64)
+        self.order, self.text = np.empty(0, np.int64), head.id_kind == 3
+        self.read(data)
 
-class _File:
-    """All that a checked file holds, as views on it; never changed after opening."""
+    def read(self, data: Any) -> None:
+        """Take in further complete chunks of a buffer that may have grown."""
+        self.data, length, least = data, self.head.length, self.head.least
+        while len(raw := data[self.end : self.end + 32].tobytes()) == 32:
+            stop = self.end + 32 + int.from_bytes(raw[:4], "little")
+            _within(f"end of chunk {self.n_chunks}", stop, 0, length)
+            if stop > len(data):
+                break
+            self._read_chunk(raw, stop)
+        good = self.end == len(data) or self.end + 32 <= length
+        _check(f"start of chunk {self.n_chunks}", self.end, f"at most {length - 32}", good)
+        _check("least", least, "the end of a chunk", self.useful)
+        if self.new_ids:
+            self._read_ids()
 
-    def __init__(self, data: Array) -> None:
-        self.length = len(data)
-        self.model_id, self.sections = _read_sections(data)
-        self._read_shape(self._part("SHAPE", 64))
-        self._read_groups(self._part("GROUPS", self.G * (16 + self.N)))
-        V, N, D, has, meta = self.V, self.N, self.D, self.sections, self._part("META", 512)
-        try:
-            self.meta = json.loads(meta.tobytes().decode(), parse_constant=int)  # int refuses NaN
-        except (ValueError, RecursionError) as error:
-            raise BundleError(f"META: found {error}, expected JSON") from error
-        _check(isinstance(self.meta, dict), "META", self.meta, "an object")
-        self.means = self._part("MEANS", (self.G + 1) * D * 2).view("<f2").reshape(-1, D)
-        _within("a number of MEANS", self.means, -1e6, 1e6)
-        decode = self._part("DECODE", 12 * N + 1232).view("<f4")
-        self.scales, steps, self.gains, self.votes = np.split(decode, (-308, -272, -16))
-        self.steps = np.append(steps, np.array((1, 0), np.float32))  # of letters and words
-        _within("a step", steps, -1e6, 1e6)
-        _within("a scale, gain or vote", np.delete(decode, np.s_[-308:-272]), 0, 1e6)
-        _equal("first of the votes", self.votes[0], 0)
-        words = self._part("WORDS", 32 * D * self.K + 2048 * (self.K > 0)).view(np.int8)
-        self.words, self.letters = words[:-2048].reshape(-1, 32, D), words[-2048:].reshape(-1, 8)
-        self.codes = self._part("CODES", int(self.codes_at[-1]))
-        self.slots = self._part("NEIGHBOURS", int(self.slots_at[-1]))
-        self._check_neighbours()
-        self.map = self._part("MAP", ("MAP" in has) * D * D * 2).view("<f2").reshape(-1, D)
-        _within("a number of MAP", self.map, -1e6, 1e6)
-        text = max(4 * V + 4, len(has.get("IDS", ()))) if self.id_kind == 3 else 0
-        self.ids = _Ids(self.id_kind, V, self._part("IDS", text or 4 * self.id_kind * V))
-        whole = max(4, len(has["WITHDRAWN"]) // 4 * 4) if "WITHDRAWN" in has else 0
-        self.withdrawn = self._part("WITHDRAWN", whole).view("<u4").astype(np.int64)
-        rises = np.diff(self.withdrawn, append=V) > 0
-        _check(rises.all(), "WITHDRAWN", "other numbers", f"rising numbers below {V}")
+    def _read_chunk(self, raw: bytes, stop: int) -> None:
+        head, name = self.head, f"chunk {self.n_chunks} ({KINDS[min(raw[4], 6)]})"
+        c = Chunk._make((*CHUNK.unpack(raw), self.end + 32, name))
+        kind, n, payload = c.kind - 1, c.count, self.data[c.at : stop]
+        found = zlib.crc32(payload, zlib.crc32(raw[:16] + bytes(4) + raw[20:]))
+        _check(f"CRC-32 of {name}", found, c.crc)
+        if self.key is not None:
+            digest = hashlib.sha256(self.data[self.end : stop]).hexdigest()
+            _check(f"link to {name}", self.link.hex(), digest[:24])
+            _check(f"link of {name}, the last", c.link.hex(), "0" * 24, stop < head.length or None)
+        _within(f"start of {name}", self.end, 4096 * (self.n_chunks - 1024), head.length)
+        _within(f"kind of {name}", c.kind, 1, 5)
+        _within(f"width of {name}", c.width, kind == 0, head.N if kind == 0 else 0)
+        _within(f"which of {name}", c.which, 0, (63, 1023, len(self.columns) - 1, 63, 0)[kind])
+        new = (len(self.codebooks) - (self.filled < 32), self.filled % 32), (len(self.columns), 0)
+        expected = (*new, (c.which, c.first), (c.which, c.first), (0, self.n_ids))[kind]
+        _check(f"which and first of {name}", (c.which, c.first), expected)
+        known = self.n_ids if head.id_kind else head.V
+        most = (32, 1024 - c.which, known, known, head.V)[kind] - c.first
+        _within(f"count of {name}", n, 1, most)
+        slot = head.full * n + head.rest * -(-n // 8) + -(-n // 2)
+        ids = (0, 4 * n, 8 * n, max(c.length, 3 * n))[head.id_kind]
+        _check(f"length of {name}", c.length, (8 * c.width * n, 16 * n, n, slot, ids)[kind])
+        if kind == 0:
+            if self.filled == 32:
+                self.codebooks.append(np.zeros((32, 8 * c.width), dtype=np.int8))
+            last, self.filled = self.codebooks[-1], c.first + n
+            _check(f"width of {name}", c.width, last.shape[1] // 8)
+            last[c.first : self.filled] = payload.view(np.int8).reshape(n, -1)
+        elif kind == 1:
+            self._read_columns(c, payload)
+        elif kind < 4:
+            self._read_items(c, payload)
+        else:
+            _within(f"id kind of a stream with {name}", head.id_kind, 1, 3)
+            self.new_ids.append((c, payload))
+            self.n_ids += n
+        self.end, self.link, self.n_chunks = stop, c.link, self.n_chunks + 1
+        self.useful |= stop == head.least
 
-    def _part(self, name: str, length: int) -> Array:
-        """A section of this length; where that is 0, there must be none (CODES may be empty)."""
-        found = len(self.sections[name]) if name in self.sections else "none"
-        _equal(f"length of {name}", found, length if length or name == "CODES" else "none")
-        return self.sections.get(name, np.empty(0, dtype=np.uint8))
+    def _read_columns(self, c: Any, raw: Any) -> None:
+        complete = len(self.codebooks) - (self.filled < 32)
+        for codebook, block, scale, reserved, *weights in COLUMN.iter_unpack(raw):
+            _within(f"codebook in {c.name}", codebook, 0, complete - 1)
+            end = block + self.codebooks[codebook].shape[1] // 8
+            _within(f"first block + width in {c.name}", end, 1, self.head.N)
+            _within(f"scale in {c.name}", scale, 1, 16384)
+            good = reserved == 0 and all(0 <= weight <= 1e9 for weight in weights)
+            _check(f"zeros and vote weights in {c.name}", [reserved, *weights], "0 to 10^9", good)
+            self.cover[block:end] += scale
+            _within(f"sum of a block's scales in {c.name}", self.cover.max(), 1, 16384)
+            self.columns.append((codebook, 8 * block, scale))
+            self.weights.append(weights)
 
-    def _read_shape(self, raw: Array) -> None:
-        """Counts and kinds [2]."""
-        fields = struct.unpack("<IHHBBBBHHQ32sQ", raw.tobytes())
-        V, G, N, width, id_kind, person, scale, K, zero, trained, catalogue, zero_2 = fields
-        _within("number of items", V, 1, min(1 << 26, 8 * self.length))
-        _within("number of groups", G, 1, min(V, 4096))
-        _within("blocks per item", N, 1, 256)
-        _within("lists of words", K, 0, N)
-        _within("id kind", id_kind, 0, 3)
-        _within("kind of person and vote scale", (person, scale), 0, 1)
-        _equal("numbers per block, reserved bytes", (width, zero, zero_2), (8, 0, 0))
-        _within("date of the training", trained, 0, 253402300799)
-        self.V, self.G, self.N, self.D, self.id_kind, self.person = V, G, N, 8 * N, id_kind, person
-        self.K, self.scaled, self.trained = K, scale == 1, trained
-        self.hash = catalogue.hex() if any(catalogue) else None
-        self.full, self.rest = divmod(max(1, (V - 1).bit_length()), 8)
+    def _read_items(self, c: Any, raw: Array) -> None:
+        n, end, votes = c.count, c.first + c.count, c.kind == 4  # else CODES
+        counts = (self.n_slots if votes else self.n_columns)[c.first : end]
+        found, what = [int(counts.min()), int(counts.max())], "slots" if votes else "columns"
+        _check(f"fewest and most {what} of an item before {c.name}", found, [c.which] * 2)
+        if votes:
+            full, ends = self.head.full, np.arange(1, self.head.rest + 1) * (n + 7 >> 3)
+            bits = raw[full * n + ends - 1] >> n % 8 if n % 8 else ends[:0]
+            good = not bits.any() and not (n % 2 and raw[-1] >> 4)
+            _check(f"unused bits of {c.name}", "some that are set", "zeros", good)
+            for start in range(0, n, TILE):
+                numbers, new = self.look(c.at, n, np.arange(start, min(start + TILE, n)))
+                _within(f"a neighbour in {c.name}", numbers.max(), 0, self.head.V - 1)
+                good = not numbers[new == 0].any()
+                _check(f"neighbour of an empty slot in {c.name}", "a number", 0, good)
+                old = self.falls[c.first + start :][: len(new)]
+                good = (15 - new >= old).all()
+                _check(f"votes of an item up to {c.name}", "a rise", "none", good)
+                old[:] = 15 - new
+        else:
+            self.gain[c.first : end], self.used = 0, max(self.used, c.which + 1)
+        counts += 1
+        for tile in range(c.first // TILE, -(-end // TILE)):
+            skip = tile * TILE - c.first
+            row = c.which, max(0, -skip), min(TILE, n - skip), skip, c.at, n
+            self.rows.setdefault(tile, ([], []))[votes].append(row)
+            self.changed.add(tile)
 
-    def _read_groups(self, raw: Array) -> None:
-        """Sizes, depths, neighbours and vote weights of the groups [4]; where their bytes lie."""
-        entries = raw[: 16 * self.G].view(GROUP)
-        self.depths, self.weights = raw[16 * self.G :].reshape(-1, self.N), entries["weights"]
-        self.sizes, self.counts = (entries[name].astype(np.int64) for name in ("size", "count"))
-        _within("size of a group", self.sizes, 1, self.V)
-        _equal("sum of the sizes", self.sizes.sum(), self.V)
-        _within("neighbours per item", self.counts, 0, 64)
-        _within("reserved bytes of GROUPS", entries["zero"], 0, 0)
-        _within("a vote weight", self.weights, 0, 1e6)
-        _within("depth of a block", self.depths, 0, 8)
-        self.columns = self.depths.sum(axis=1, dtype=np.int64)
-        codes = np.where(self.columns > 0, self.sizes * (1 + self.columns), 0)
-        slot = self.full * self.sizes + self.rest * -(-self.sizes // 8) + -(-self.sizes // 2)
-        ends = np.cumsum((self.sizes, codes, slot * self.counts), axis=1)
-        self.starts, self.codes_at, self.slots_at = np.pad(ends, ((0, 0), (1, 0)))
-        self.used = np.unique(np.hstack([_kinds(b, self.K) for b in {*map(bytes, self.depths)}]))
+    def look(self, at: Any, count: Any, item: Any) -> tuple[Array, Array]:
+        """Neighbours and votes of a chunk's items [4]; its offset and count may be arrays, too."""
+        numbers = np.zeros(len(item), dtype=np.int64)
+        for f in range(self.head.full):
+            numbers |= self.data[at + item].astype(np.int64) << 8 * f
+            at = at + count
+        for r in range(self.head.rest):
+            numbers |= (self.data[at + (item >> 3)] >> (item & 7) & 1) << 8 * self.head.full + r
+            at = at + (count + 7 >> 3)
+        return numbers, self.data[at + (item >> 1)] >> (item & 1) * 4 & 15
 
-    def matrix(self, g: int) -> Array:
-        """Gain bytes, then byte columns, of a group that keeps codes: (1 + columns, items) [6]."""
-        return self.codes[self.codes_at[g] : self.codes_at[g + 1]].reshape(-1, self.sizes[g])
+    def _read_ids(self) -> None:
+        """The ids of new chunks [5], none of them twice."""
+        own, width = [self.own], (0, 4, 8, 2)[self.head.id_kind]
+        for c, raw in self.new_ids:
+            words = raw[: width * c.count].view(f"<u{width}").astype(np.uint64)
+            if self.text:
+                ends, text = np.cumsum(words), raw[2 * c.count :]
+                good = words.all() and ends[-1] == len(text)
+                _check(f"lengths of ids in {c.name}", ends[-1], f"{len(text)}, none 0", good)
+                inner = np.count_nonzero(text[ends - words] & 0xC0 == 0x80)  # first bytes
+                parts = (text[at : at + TILE].tobytes() for at in range(0, len(text), TILE))
+                sound = (part.encode() for part in codecs.iterdecode(parts, "utf-8", "ignore"))
+                _check(f"bytes of UTF-8 in {c.name}", sum(map(len, sound)) - inner, len(text))
+                words |= (ends - words + np.uint64(c.at + 2 * c.count)) << np.uint64(16)
+            own.append(words)
+        self.new_ids, self.own = [], np.concatenate(own)
+        marks = [hash(self.id(i)) & ALL for i in range(self.n_ids)] if self.text else self.own
+        self.marks = np.array(marks, np.uint64)
+        self.order = np.argsort(self.marks, kind="stable")
+        same = np.flatnonzero(np.diff(self.marks[self.order]) == 0)
+        alike = [*map(self.id, np.union1d(self.order[same], self.order[same + 1]).tolist())]
+        _check("IDS", "an id twice", "each id once", len({*alike}) == len(alike))
 
-    def slot_rows(self, g: int) -> Array:
-        """Neighbours of a group, one row of bytes per slot [7]."""
-        return self.slots[self.slots_at[g] : self.slots_at[g + 1]].reshape(self.counts[g], -1)
+    def id(self, number: int) -> Any:
+        """The id of an item that has one."""
+        if self.head.id_kind < 3:
+            return int(self.own[number]) if self.head.id_kind else number
+        start, length = divmod(int(self.own[number]), 1 << 16)
+        return self.data[start : start + length].tobytes().decode()
 
-    def neighbours(self, g: int, slot: Array, local: Array) -> tuple[Array, Array]:
-        """Numbers and weights in some slots of some items of a group."""
-        rows, n, plane = self.slot_rows(g), int(self.sizes[g]), -(-int(self.sizes[g]) // 8)
-        flat, at, numbers = rows.ravel(), slot * rows.shape[1], np.zeros(1, dtype=np.int64)
-        for f in range(self.full):
-            numbers = numbers | flat[at + f * n + local].astype(np.int64) << 8 * f
-        at = at + self.full * n
-        for r in range(self.rest):
-            bits = flat[at + r * plane + local // 8] >> local % 8 & 1
-            numbers = numbers | bits << 8 * self.full + r
-        return numbers, flat[at + self.rest * plane + local // 2] >> local % 2 * 4 & 15
+    def find(self, ids: Any, what: str) -> tuple[Array, int]:
+        """The numbers of ids, and how many do not occur."""
+        kind, types = ("whole numbers", "text")[self.text], str if self.text else (int, np.integer)
+        if isinstance(ids, str | bytes | bytearray | memoryview) or not isinstance(ids, Iterable):
+            raise TypeError(f"{what}: found {ids!r:.60}, expected a list of ids ({kind})")
+        for each in (ids := list(ids)):
+            if not isinstance(each, types) or isinstance(each, bool):
+                raise TypeError(f"{what}: found the id {each!r:.60}, expected {kind}")
+        numbers = [] if self.head.id_kind else [int(x) for x in ids if 0 <= x < self.head.V]
+        others = ids if self.head.id_kind else []
+        able = [hash(x) & ALL if self.text else int(x) if 0 <= x <= ALL else 0 for x in others]
+        starts = np.searchsorted(self.marks, np.array(able, np.uint64), "left", self.order)
+        stops = np.searchsorted(self.marks, np.array(able, np.uint64), "right", self.order)
+        for start, stop, each in zip(starts, stops, others, strict=True):
+            numbers += [n for n in self.order[start:stop].tolist() if self.id(n) == each]
+        return np.array(numbers, dtype=np.int64), len(ids) - len(numbers)
 
-    def _check_neighbours(self) -> None:
-        for g in np.flatnonzero(self.counts).tolist():
-            n, rows = int(self.sizes[g]), self.slot_rows(g)
-            spare = rows[:, -1].max() >> 4 if n % 2 else 0
-            for r in range(1, self.rest + 1 if n % 8 else 1):
-                spare |= rows[:, self.full * n + r * -(-n // 8) - 1].max() >> n % 8
-            _within("unused bits of NEIGHBOURS", spare, 0, 0)
-            for start in range(0, n, 1024):
-                local = np.arange(start, min(start + 1024, n))
-                numbers, weights = self.neighbours(g, np.arange(len(rows))[:, None], local)
-                _within("a neighbour", numbers.max(), 0, self.V - 1)
-                _check(not numbers[weights == 0].any(), "an empty slot", "a number", 0)
-                _check((weights[1:] <= weights[:-1]).all(), "weights of an item", "a rise", "none")
+    def settle(self) -> None:
+        """Sort the rows of the tiles that have changed, and find the factors of new items [7.3]."""
+        for tile in self.changed:
+            rows = [np.array(sorted(each), np.int64).reshape(-1, 6) for each in self.rows[tile]]
+            some, self.tables[tile] = slice(tile * TILE, (tile + 1) * TILE), rows
+            new = (self.gain[some] == 0) & (self.n_columns[some] + self.n_slots[some] > 0)
+            new, step = tile * TILE + np.flatnonzero(new), (1 << 18) // max(self.head.D, self.used)
+            for items in np.split(new, range(step, len(new), step)):
+                gain = self.head.popularity[np.searchsorted(1 << np.arange(28), items + 1, "right")]
+                if self.head.cosine:
+                    lengths = np.where((each := self.vectors(items)[1]) > 0, each, np.inf)
+                    gain = np.minimum(255, np.floor(self.head.unit * gain / lengths + 0.5))
+                self.gain[items] = 1 + gain
+        self.changed.clear()
 
-    def unit(self, number: int) -> Array:
-        """The vector of an item [6], divided by its length where that is above 0."""
-        g = int(np.searchsorted(self.starts, number, side="right")) - 1
-        x: Array = self.means[g].astype(np.float64)
-        if self.columns[g]:
-            column, t = self.matrix(g)[:, number - self.starts[g]], np.zeros(self.D)
-            block, step = np.divmod(_kinds(self.depths[g].tobytes(), self.K), 38)
-            for n, v in zip(block[step == 37], column[1:][step == 37], strict=True):
-                t += self.words[n, [v & 15, v // 16 + 16]].sum(0, np.float64) * self.scales[3 * n]
-            scales = self.steps[step].astype(np.float64) * self.scales[3 * block + 2 - (step == 36)]
-            said = np.unpackbits(column[1:, None], axis=1, bitorder="little") * 2.0 - 1
-            said[step == 36] = self.letters[column[1:][step == 36]]
-            np.add.at(t.reshape(-1, 8), block, scales[:, None] * said)  # in order of planes
-            x += t * np.float64(self.gains[column[0]])
-        return _unit(x)
+    def vectors(self, items: Array) -> tuple[Array, Array]:
+        """The vectors y [3] of items that rise, (n, D) whole numbers, and their lengths."""
+        y = np.zeros((len(items), self.head.D), dtype=np.int32)
+        for tile in np.unique(items // TILE).tolist():
+            table, local = self.tables[tile][0], items - tile * TILE
+            starts, stops = np.searchsorted(local, table[:, 1:3].T)
+            row = np.repeat(np.arange(len(table)), n := stops - starts)
+            at = np.arange(len(row)) + np.repeat(starts - np.cumsum(n) + n, n)
+            codes = self.data[local[at] + (table[:, 3] + table[:, 4])[row]]
+            edges = np.searchsorted(table[:, 0][row], range(self.used + 1)).tolist()
+            for (codebook, f, scale), (a, b) in zip(self.columns, pairwise(edges), strict=False):
+                words, code = self.codebooks[codebook] * np.int32(scale), codes[a:b]
+                apart = b == a or at[b - 1] - at[a] >= b - a
+                which = at[a:b] if apart else slice(at[a], at[b - 1] + 1)
+                said = words.take(code & 15, axis=0) + words[16:].take(code >> 4, axis=0)
+                y[which, f : f + words.shape[1]] += said
+        return y, np.sqrt(np.einsum("ij,ij->i", y, y, dtype=np.float64))  # exact: up to 2^53
 
-    def taste(self, history: Array) -> Array:
-        """The vector of a person who is known by a history [10]."""
-        if not len(history):
-            return np.asarray(self.means[-1], dtype=np.float32)
-        u = _unit(sum(map(self.unit, history), np.zeros(self.D)))  # `sum` adds in order
-        if len(self.map):
-            u = sum((u[j] * row.astype(float) for j, row in enumerate(self.map)), np.zeros(self.D))
-        return u.astype(np.float32)
+    def history_vector(self, history: Array) -> Array:
+        """The vector p [6] of a person who is known by a history, the oldest first."""
+        p, heard = np.zeros(self.head.D), np.flatnonzero(self.n_columns[history])
+        for some in np.split(heard, range(256, len(heard), 256)):
+            each, back = np.unique(history[some], return_inverse=True)
+            y, lengths = (rows[back] for rows in self.vectors(each))
+            for row, age, length in zip(y, len(history) - 1 - some, lengths, strict=True):
+                p += row * ((1 / (1 + self.head.recency * age)) / length) if length > 0 else 0
+        return p if len(heard) else self.head.person.astype(np.float64)
 
     def server_vector(self, source: Source) -> Array:
-        """The person's vector of a file [13]; another model's is refused."""
-        raw, D, of = _map(source), self.D, "of the person's vector"
-        _equal(f"length {of}", len(raw), 48 + 2 * D)
-        magic, version, width, crc, model = struct.unpack("<8sHHI32s", raw[:48].tobytes())
-        _equal(f"magic, version and width {of}", (magic, version, width), (b"\x89ELVECTO", 1, D))
-        _equal(f"CRC {of}", zlib.crc32(raw[16:].data, zlib.crc32(bytes(raw[:12]) + bytes(4))), crc)
-        _equal(f"model {of}", model.hex(), self.model_id)
-        _within(f"a number {of}", raw[48:].view("<f2"), -1e6, 1e6)
-        return raw[48:].view("<f2").astype(np.float32)
+        """The vector p that a person's file [9] holds."""
+        head, what = self.head, "the person's vector"
+        raw = _read_other(source, what, head, b"\x89ELVECTO", 2, head.D)
+        _check(f"length of {what}", len(raw), 48 + 2 * head.D)
+        vector = np.frombuffer(raw, "<f2", offset=48).astype(np.float64)
+        _check(f"a number of {what}", "one that is not", "finite ones", np.isfinite(vector).all())
+        return vector
 
+    def person(self, p: Array, history: Array, kind: int) -> tuple[Array, Array, Array, Array]:
+        """What bytes of columns and votes add; the history by items and by their low bytes [7]."""
+        head, m, A = self.head, np.abs(p).max(), np.zeros((self.used, 32))
+        q = np.floor((p / m) * 32767 + 0.5) if m > 0 else np.zeros(head.D)
+        for c, (codebook, f, scale) in enumerate(self.columns[: self.used]):
+            words = self.codebooks[codebook].astype(np.float64)
+            A[c] = scale * (words @ q[f : f + words.shape[1]])  # whole numbers: exact
+        M = np.abs(A).max(initial=0)
+        t = (np.floor((A * 32767) / M + 0.5) if M > 0 else A).astype(np.int32)
+        tables = (t[:, 16:, None] + t[:, None, :16]).reshape(-1, 256)
+        rho = (np.sqrt(np.sum(q * q)) * (32767 / M)) * (head.unit * 128) if M > 0 else 2.0**20
+        weights = np.array(self.weights)[: self.used + 1, kind] / np.sqrt(max(1, len(history)))
+        worth = np.floor(np.minimum((weights * rho)[:, None] * head.values, 2.0**40) + 0.5)
+        known, low = np.zeros(head.V, dtype=bool), np.zeros(1 << 8 * min(2, head.full), dtype=bool)
+        known[history] = low[history & len(low) - 1] = True
+        return tables, worth.astype(np.int64), known, low
 
-def _unit(x: Array) -> Array:
-    """A vector divided by its length, where that is above 0; squares are added in order."""
-    length = np.sqrt(np.add.accumulate(x * x)[-1])
-    return x / length if length > 0 else x
+    def _runs(self, tile: int, kind: int, n: int, index: Array) -> Iterator[tuple[int, slice]]:
+        """Column or slot, and items, of each run of rows; n bytes of each go to `index` before."""
+        rows, start, low = self.tables[tile][kind].tolist(), -1, index.view(np.uint8)
+        for (which, a, b, skip, offset, count), after in pairwise([*rows, [-1] * 6]):
+            start, at = a if start < 0 else start, offset + skip
+            index[a:b] = self.data[at + a : at + b] if n else 0
+            if n > 1:
+                low[8 * a + 1 : 8 * b : 8] = self.data[at + count + a : at + count + b]
+            if after[:2] != [which, b]:
+                yield which, slice(start, b)
+                start = -1
 
+    def scores(self, tile: int, person: tuple[Array, Array, Array, Array]) -> Array:
+        """The scores of a tile's items [7]; HIDDEN for those that are not listable."""
+        base, (tables, worth, known, low) = tile * TILE, person
+        gain, table = self.gain[base : base + TILE], self.tables[tile][1]
+        (total, added), index = np.zeros((2, len(gain)), np.int32), np.zeros(len(gain), "<i8")
+        for column, some in self._runs(tile, 0, 1, index):
+            tables[column].take(index[some], None, added[some], "wrap")
+            total[some] += added[some]
+        scores, keys = total * (gain.astype(np.int64) - 1), table[:, 0] * TILE + table[:, 1]
+        for slot, some in self._runs(tile, 1, min(2, self.head.full), index) if low.any() else ():
+            hits = some.start + np.flatnonzero(low.take(index[some], mode="wrap"))
+            rows = table[np.searchsorted(keys, slot * TILE + hits, side="right") - 1]
+            numbers, votes = self.look(rows[:, 4], rows[:, 5], hits + rows[:, 3])
+            hits, votes = (each[known[numbers]] for each in (hits, votes))
+            scores[hits] += worth[self.n_columns[base + hits], votes]
+        scores[gain == 0] = HIDDEN
+        return np.asarray(scores)
 
-class _Scorer:
-    """Scores of all items for one person [11], a stretch of items at a time."""
+    def why(self, item: int, known: Array) -> Id | None:
+        """The history item that votes most for an item [8]."""
+        table, local = self.tables[item // TILE][1], item % TILE
+        rows = table[(table[:, 1] <= local) & (local < table[:, 2])]
+        numbers, votes = self.look(rows[:, 4], rows[:, 5], local + rows[:, 3])
+        voting = numbers[(votes > 0) & known[numbers]]
+        return self.id(int(voting[0])) if len(voting) else None
 
-    def __init__(self, file: _File, vector: Array, history: Array, by_history: bool) -> None:
-        self.file, self.vector, self.history = file, vector, history
-        offsets = [np.add.accumulate(row * vector.astype(float))[-1] for row in file.means[:-1]]
-        self.offsets = np.array(offsets).astype(np.float32) + np.float32(0)
-        root = np.sqrt(np.full(file.G, max(1, len(history)) if file.scaled else 1.0))
-        self.weights = (file.weights[:, int(by_history)] / root).astype(np.float32)
-        low = (1 << 8 * min(file.full, 2)) - 1
-        self.perhaps = np.zeros(low + 1, dtype=bool)  # has a history item these low bits?
-        self.perhaps[history & low] = True
-        few = len(file.used) * 1024 <= LOOKUPS * 8 + len(file.codes)
-        self.look_ups = self._make_look_ups(file.used) if few else []
-
-    def _make_look_ups(self, kinds: Array) -> list[Any]:
-        """What each byte adds to a score in a column of each kind: `take` of its table of 256."""
-        blocks, steps = np.divmod(kinds, 38)
-        w = (self.file.steps[steps] * self.file.scales[3 * blocks + 2 - (steps == 36)])[:, None]
-        w, tables = w * self.vector.reshape(-1, 8)[blocks], np.zeros((len(w), 256), np.float32)
-        for j in range(8):
-            np.add(tables[:, : 1 << j], w[:, j, None], out=tables[:, 1 << j : 2 << j])
-            tables[:, : 1 << j] -= w[:, j, None]
-        for at in np.flatnonzero(steps == 36).tolist():  # `sum` adds in order
-            tables[at] = sum(self.file.letters[:, j] * w[at, j, None] for j in range(8))
-        for at in np.flatnonzero(steps == 37).tolist():
-            sums = np.add.accumulate(self.file.words[blocks[at]] * self.vector.astype(float), 1)
-            said = (sums[:, -1] * self.file.scales[3 * blocks[at]]).astype(np.float32)
-            tables[at] = (said[:16] + said[16:, None]).ravel()
-        return [table.take for table in tables]
-
-    def stretches(self) -> Iterator[tuple[int, Array]]:
-        """First number and scores of each stretch; the next one overwrites the scores."""
-        file, longest = self.file, min(STRETCH, int(self.file.sizes.max()))
-        scores, buffer = np.empty((2, longest), dtype=np.float32)
-        index = np.empty(min(LOOKUPS, longest * (file.columns + file.counts).max()), np.intp)
-        for g in np.flatnonzero(file.columns + file.counts).tolist():
-            for start in range(0, int(file.sizes[g]), STRETCH):
-                t = scores[: min(STRETCH, int(file.sizes[g]) - start)]
-                t.fill(0)
-                if file.columns[g]:
-                    self._add_codes(g, start, t, buffer[: len(t)], index)
-                t += self.offsets[g]
-                if file.counts[g] and len(self.history):
-                    for a in range(0, len(t), most := LOOKUPS // int(file.counts[g])):
-                        self._add_votes(g, start + a, t[a : a + most], index)
-                yield int(file.starts[g]) + start, t
-
-    def _add_codes(self, g: int, start: int, t: Array, buffer: Array, index: Array) -> None:
-        """Leave in `t` what the codes of a stretch say; the order of additions is the page's."""
-        matrix = self.file.matrix(g)[:, start : start + len(t)]
-        kinds, made = _kinds(self.file.depths[g].tobytes(), self.file.K), self.look_ups
-        at = np.searchsorted(self.file.used, kinds).tolist()
-        at_once = max(1, min(len(index) // len(t), 64))
-        for c in range(0, len(kinds), at_once):
-            part, some = matrix[1 + c : 1 + c + at_once], slice(c, c + at_once)
-            rows = index[: part.size].reshape(part.shape)
-            np.copyto(rows, part)  # `take` wants such indices; several columns at once are quicker
-            look_ups = [made[i] for i in at[some]] if made else self._make_look_ups(kinds[some])
-            for look_up, row in zip(look_ups, rows, strict=True):
-                look_up(row, None, buffer, "wrap")
-                t += buffer
-        t *= self.file.gains.take(matrix[0])
-
-    def _add_votes(self, g: int, start: int, t: Array, index: Array) -> None:
-        """Add to the scores of some items of a group what the history says of them."""
-        file, rows, n = self.file, self.file.slot_rows(g), int(self.file.sizes[g])
-        low = np.zeros((len(rows), len(t)), dtype=np.uint16)
-        for f in reversed(range(min(file.full, 2))):
-            low <<= 8
-            low |= rows[:, f * n + start : f * n + start + len(t)]
-        np.copyto(index[: low.size], low.ravel())
-        hits = np.flatnonzero(self.perhaps.take(index[: low.size], mode="wrap"))
-        votes = np.zeros(len(t), dtype=np.float32)
-        for i in range(0, len(hits), 4096):  # by slot, so that votes add up in their order
-            slot, place = np.divmod(hits[i : i + 4096], len(t))
-            numbers, weights = file.neighbours(g, slot, place + start)
-            known = self.history.take(self.history.searchsorted(numbers), mode="clip") == numbers
-            np.add.at(votes, place[known], file.votes[weights[known]])
-        t += votes * self.weights[g]
-
-    def why(self, number: int) -> Id | None:
-        """The history item whose vote for an item is largest; None where none votes."""
-        g = int(np.searchsorted(self.file.starts, number, side="right")) - 1
-        if not self.file.counts[g]:
-            return None
-        slots, local = np.arange(self.file.counts[g]), np.full(1, number - self.file.starts[g])
-        numbers, weights = self.file.neighbours(g, slots, local)
-        voting = (weights > 0) & np.isin(numbers, self.history)
-        best = sorted(zip(-self.file.votes[weights[voting]], numbers[voting], strict=True))
-        return self.file.ids[int(best[0][1])] if best else None
-
-    def best(self, k: int, hidden: Array, only: Array | None) -> tuple[Array, Array]:
-        """Scores and numbers of the k best items, without hidden and withdrawn ones [12]."""
-        if k < 0:
-            raise ValueError(f"k: expected 0 or more, got {k}")
-        hidden = np.union1d(hidden, self.file.withdrawn)
-        scores, numbers, least = np.empty(0, np.float32), np.empty(0, np.int64), -np.inf
-        for first, new in self.stretches():
-            start, stop = np.searchsorted(hidden, (first, first + len(new)))
-            new[hidden[start:stop] - first] = -np.inf
+    def best(self, person: Any, k: int, hidden: Array) -> list[list[int]]:
+        """Numbers and scores of the k best items that are not hidden [8]."""
+        items, scores, least = np.empty(0, np.int64), np.empty(0, np.int64), HIDDEN
+        for tile in sorted(self.tables) if k else ():
+            base, new = tile * TILE, self.scores(tile, person)
+            new[hidden[base : base + TILE]] = HIDDEN
             local = np.flatnonzero(new > least)  # equal ones lose: their numbers are higher
-            if only is not None:
-                local = local[np.isin(local + first, only)]
-            scores = np.concatenate((scores, new[local]))
-            numbers = np.concatenate((numbers, local + first))
-            if len(scores) > 2 * k:
+            items, scores = np.append(items, local + base), np.append(scores, new[local])
+            if len(scores) > k:
                 least = np.partition(scores, -k)[-k]
-                scores, numbers = scores[scores >= least], numbers[scores >= least]
-        bits = (scores + np.float32(0)).view(np.int32)  # -0 equals 0
-        falls = ~(bits ^ (bits >> 31 & 0x7FFFFFFF)).astype(np.int64)  # rises as scores fall
-        order = np.sort(falls << 32 | np.arange(len(falls)))[:k] & 0xFFFFFFFF  # ties by number
-        return scores[order], numbers[order]
+                items, scores = items[scores >= least], scores[scores >= least]
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [items[order].tolist(), scores[order].tolist()]
 
 
-class Bundle(_File, AbstractContextManager["Bundle"]):
-    """An open bundle. Its file stays mapped, so replace it by renaming, never in place."""
+class Stream(AbstractContextManager["Stream"]):
+    """The stream of a file, or of a prefix of one, that breaks no rule.
 
-    titles: Sequence[str | None] = ()  #: set by `catalogue`
+    With the publisher's public `key` (32 bytes, hex, or the path of a file with either) its head
+    and every chunk are verified. Its file may grow; replace it by renaming, never in place.
+    """
+
+    def __init__(self, source: Source, key: Source | None = None, min_sequence: int = 0) -> None:
+        self._lock, self._source, self._titles = threading.RLock(), source, ()
+        self._key, self._withdrawn = key, np.empty(0, np.int64)
+        self._all = _Arrived(_bytes_of(source), key, min_sequence)
 
     def close(self, *_: object) -> None:
         """Let go of the file. Ask nothing afterwards."""
@@ -460,12 +449,32 @@ class Bundle(_File, AbstractContextManager["Bundle"]):
     __exit__ = close
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{name!r}: the bundle is closed, or bundles have no such thing")
+        raise AttributeError(f"{name!r}: the stream is closed, or streams have no such thing")
+
+    @property
+    def ids(self) -> Sequence[Id]:
+        """The ids that have arrived, in item order."""
+        items = range(self._all.n_ids if self._all.head.id_kind else self._all.head.V)
+        return list(map(self._all.id, items)) if self._all.head.id_kind else items
+
+    def refresh(self, more: Source | None = None) -> int:
+        """Take in what has arrived (`more`: all bytes, if not a file); says how many are used."""
+        with self._lock:
+            old, source = self._all.data[: self._all.end], self._source if more is None else more
+            data = _bytes_of(source)
+            _check("bytes from before", "others", "the same", np.array_equal(data[: len(old)], old))
+            try:
+                self._all.read(data)
+            except StreamError:
+                self._all = _Arrived(old, self._key, 0)
+                raise
+            self._source = source
+            return int(self._all.end)
 
     def recommend(
         self,
         history: Iterable[Id] = (),
-        user: Source | None = None,
+        vector: Source | None = None,
         k: int = 20,
         exclude: Iterable[Id] = (),
         only: Iterable[Id] | None = None,
@@ -474,123 +483,114 @@ class Bundle(_File, AbstractContextManager["Bundle"]):
     ) -> Recommendations:
         """The k best items for a person, best first, or for most people where nothing is known.
 
-        `history` holds ids of what the person had (unknown ones are skipped and counted), `user` is
-        her vector from the server, the path or the bytes of its file. Items of `exclude`, those
-        outside `only` and, unless `repeat`, the history are left out. `why` names what speaks most.
+        `history` has ids of what the person had, newest last; where an item is twice, the last one
+        counts; unknown ones are skipped and counted. `vector` is the person's file from a server.
+        Left out are items of `exclude`, those outside `only` and, unless `repeat`, the history.
         """
-        known, unknown = self.ids.find(history)
-        hidden = np.union1d(self.ids.find(exclude)[0], known[: 0 if repeat else None])
-        chosen = None if only is None else self.ids.find(only)[0]
-        vector = self.taste(known) if user is None else self.server_vector(user)
-        scorer = _Scorer(self, vector, known, user is None)
-        return self._named(scorer, scorer.best(k, hidden, chosen), why, unknown)
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
+            raise TypeError(f"k: found {k!r}, expected a whole number, 0 or more")
+        with self._lock:
+            every, find, found = self._all, self._all.find, Recommendations()
+            given, found.unknown = find(history, "history")
+            known = np.array([*dict.fromkeys(given[::-1].tolist())][::-1], dtype=np.int64)
+            hidden = (np.zeros if only is None else np.ones)(every.head.V, dtype=bool)
+            hidden[find(() if only is None else only, "only")[0]] = False
+            hidden[find(exclude, "exclude")[0]] = hidden[self._withdrawn] = True
+            hidden[known[: 0 if repeat else None]] = True
+            every.settle()
+            p = every.history_vector(known) if vector is None else every.server_vector(vector)
+            person = every.person(p, known, int(vector is not None))
+            for item, score in zip(*every.best(person, k, hidden), strict=True):
+                title = self._titles[item] if item < len(self._titles) else None
+                because = every.why(item, person[2]) if why else None
+                found.append(Recommendation(every.id(item), score, title, because))
+        return found
 
     def similar(self, item: Id, k: int = 20) -> Recommendations:
-        """The k items nearest to one, best first; LookupError if the bundle does not know it."""
-        numbers, unknown = self.ids.find([item])
-        if unknown:
-            raise LookupError(f"item {item!r}: expected one of the bundle's {self.V:,} items")
-        scorer = _Scorer(self, self.unit(numbers[0]).astype(np.float32), numbers, True)
-        return self._named(scorer, scorer.best(k, numbers, None), False, 0)
+        """The k items nearest to one, best first; LookupError if the stream does not know it."""
+        if (found := self.recommend([item], k=k)).unknown:
+            raise LookupError(f"item: found {item!r}, expected one of {len(self.ids):,} ids")
+        return found
 
-    def _named(self, scorer: _Scorer, listed: Any, why: bool, unknown: int) -> Recommendations:
-        answer = Recommendations()
-        answer.unknown = unknown
-        for score, number in zip(*map(np.ndarray.tolist, listed), strict=True):
-            title = self.titles[number] if number < len(self.titles) else None
-            because = scorer.why(number) if why else None
-            answer.append(Recommendation(self.ids[number], score, title, because))
-        return answer
+    def withdraw(self, source: Source) -> None:
+        """Never list the items of a file [10] of withdrawn ones; the next file replaces it."""
+        head, of = self._all.head, "the withdrawn items"
+        raw = _read_other(source, of, head, b"\x89ELWITHD", 1, 0)
+        whole = len(raw) >= 120 and len(raw) % 4 == 0
+        _check(f"length of {of}", len(raw), "120, and 4 for each item", whole)
+        message = raw[:12] + bytes(4) + raw[16:56] + bytes(64) + raw[120:]
+        _check_signature(self._key, raw[56:120], message, of)
+        items = np.frombuffer(raw, "<u4", offset=120).astype(np.int64)
+        rise = (np.diff(items, append=head.V) > 0).all()
+        _check(of, "other numbers", f"rising ones below {head.V}", rise)
+        self._withdrawn = items
 
-    def catalogue(self, path: Source) -> None:
-        """Read titles from the catalogue [14] the bundle was packed with; refuse any other."""
-        data = _map(path)
-        _equal("SHA-256 of the catalogue", hashlib.sha256(data.data).hexdigest(), self.hash)
-        self.titles = json.loads(data.tobytes())["titles"] or ()
+    def catalogue(self, source: Source) -> None:
+        """Read titles from the catalogue [11] of the stream's model; refuse any other."""
+        raw, head = _bytes_of(source).tobytes(), self._all.head
+        _check("SHA-256 of the catalogue", hashlib.sha256(raw).hexdigest(), head.catalogue.hex())
+        try:
+            titles = json.loads(raw)["titles"] or ()
+            good = len(titles) in (0, head.V) and all(isinstance(t, str | None) for t in titles)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise StreamError(f"catalogue: found {error!r}, expected JSON with titles") from error
+        _check("titles of the catalogue", "others", f"{head.V} texts or null", good)
+        self._titles = titles
 
     def info(self) -> dict[str, Any]:
-        """What the bundle says of itself: counts, kinds, date, model, lengths, writer's notes."""
-        kinds, persons = ("dense", "u32", "u64", "strings"), ("history", "vector+history")
-        about = {"items": self.V, "groups": self.G, "blocks": self.N, "bytes": self.length}
-        about |= {"ids": kinds[self.id_kind], "withdrawn": len(self.withdrawn)}
-        about |= {"person": persons[self.person], "trained": self.trained}
-        about |= {"model_id": self.model_id, "catalogue_sha256": self.hash, "meta": self.meta}
-        return about | {"sections": {name: len(raw) for name, raw in self.sections.items()}}
+        """What the stream is: counts, bytes, kinds, date, model, and the levels of its items."""
+        with self._lock:
+            every, head, levels = self._all, self._all.head, Counter[tuple[int, int]]()
+            for tile in every.rows:
+                some = slice(tile * TILE, (tile + 1) * TILE)
+                both = every.n_columns[some].tolist(), every.n_slots[some].tolist()
+                levels.update(zip(*both, strict=True))
+            del levels[0, 0]
+            about = {"items": head.V, "listable": levels.total(), "min_support": head.min_support}
+            about |= {"ids": ("dense", "u32", "u64", "text")[head.id_kind], "bytes": every.end}
+            about |= {"length": head.length, "complete": every.end == head.length}
+            about |= {"fraction": every.end / head.length, "model_id": head.model_id.hex()}
+            about |= {"person": ("history", "vector and history")[head.for_vector]}
+            about |= {"sequence": head.sequence, "trained": f"{np.datetime64(head.date, 's')}Z"}
+            keys, rows = ("columns", "slots", "items"), sorted(levels.items(), reverse=True)
+            return about | {"levels": [dict(zip(keys, (*c, n), strict=True)) for c, n in rows]}
 
 
-def open(path: Source, sha256: str | None = None) -> Bundle:  # noqa: A001
-    """The bundle of a file that breaks no rule and, where given, has this SHA-256 (in hex)."""
-    data = _map(path)
-    if sha256 is not None:
-        _equal("SHA-256 of the file", hashlib.sha256(data.data).hexdigest(), sha256.lower())
-    return Bundle(data)
-
-
-def _pieces(old: Array, patch: Array, used: int) -> Iterator[Array]:
-    """What the operations of an upgrade give, one after the other; `used` bytes of it are read."""
-    copied = 0
-    for offset, length in struct.iter_unpack("<QQ", patch[96:used].data):
-        source, start, least = (patch, used, 0) if offset == ALL else (old, offset, copied)
-        inside = 1 <= length <= len(source) - start and start >= least
-        _check(inside, "an operation of the upgrade", (offset, length), "one within its file")
-        yield source[start : start + length]
-        used, copied = (start + length, copied) if offset == ALL else (used, start + length)
-    _equal("bytes of the upgrade that are used", used, len(patch))
-
-
-def apply_patch(old_path: Source, patch_path: Source, new_path: str | os.PathLike[str]) -> None:
-    """Write the new bundle that an upgrade [15] makes of an old one, or nothing at all."""
-    old, patch = _map(old_path), _map(patch_path)
-    _within("length of the upgrade", len(patch), 96, LONGEST)
-    head = struct.unpack("<8sHHIQQ32s32s", patch[:96].tobytes())
-    magic, version, zero, P, old_length, new_length, old_hash, new_hash = head
-    _equal("magic and version of the upgrade", (magic, version, zero), (b"\x89ELPATCH", 1, 0))
-    _equal("length of the old file", len(old), old_length)
-    _equal("SHA-256 of the old file", hashlib.sha256(old.data).hexdigest(), old_hash.hex())
-    _within("length of the upgrade", len(patch), 96 + 16 * P, LONGEST)
-    made = sum(map(len, _pieces(old, patch, 96 + 16 * P)))
-    _equal("length of what the upgrade makes", made, new_length)
-    part = f"{os.fspath(new_path)}.{os.getpid()}.part"
-    try:
-        with builtins.open(part, "wb") as file:
-            file.writelines(piece.data for piece in _pieces(old, patch, 96 + 16 * P))
-            os.fsync(file.fileno())
-        _equal("SHA-256 of the result", hashlib.sha256(_map(part).data).hexdigest(), new_hash.hex())
-        os.replace(part, new_path)
-    finally:
-        if os.path.exists(part):
-            os.remove(part)
+open = Stream  # noqa: A001
 
 
 def main(words: list[str] | None = None) -> None:
-    """Print recommendations from a bundle. Ids are the shop's own, or numbers where dense."""
+    """Print recommendations from a stream. Ids are the shop's own, or numbers where dense."""
     parser = argparse.ArgumentParser("python -m elasticrec_device", description=main.__doc__)
     add = parser.add_argument
-    add("bundle", help="the .elastic file")
-    add("--history", nargs="+", default=[], metavar="ID", help="what the person had, by its ids")
+    add("stream", help="the .elastic file, or as much of it as has arrived")
+    add("--history", nargs="+", default=[], metavar="ID", help="what the person had, newest last")
     add("--vector", metavar="FILE", help="the person's vector from the server")
     add("-k", type=int, default=20, metavar="COUNT", help="how many to list (default: 20)")
     add("--exclude", nargs="+", default=[], metavar="ID", help="items not to list")
-    add("--why", action="store_true", help="name the history item that speaks most for each")
-    add("--catalogue", metavar="FILE", help="the catalogue of the bundle's model: shows titles")
-    add("--json", action="store_true", help="print JSON, and what the bundle says of itself")
+    add("--why", action="store_true", help="name the history item that votes most for each")
+    add("--catalogue", metavar="FILE", help="the catalogue of the stream's model: shows titles")
+    add("--withdrawn", metavar="FILE", help="items that are never listed")
+    add("--key", metavar="KEY", help="the publisher's public key, in hex or a file: verifies")
+    add("--json", action="store_true", help="print JSON, and what the stream is")
     args = parser.parse_args(words)
     try:
-        with open(args.bundle) as bundle:
-            own = str if bundle.info()["ids"] == "strings" else int
-            history, exclude = ([own(each) for each in ids] for ids in (args.history, args.exclude))
-            if args.catalogue:
-                bundle.catalogue(args.catalogue)
-            found = bundle.recommend(history, args.vector, args.k, exclude, why=args.why)
-            answer = {"items": [item._asdict() for item in found], "unknown": found.unknown}
-            if args.json:
-                print(json.dumps(answer | {"bundle": bundle.info()}, indent=2))
-                return
-    except (ValueError, LookupError, OSError) as error:
+        with open(args.stream, args.key) as stream:
+            for read, path in (stream.catalogue, args.catalogue), (stream.withdraw, args.withdrawn):
+                _ = path and read(path)
+            about = stream.info()
+            own: Any = str if about["ids"] == "text" else int
+            history, exclude = (list(map(own, ids)) for ids in (args.history, args.exclude))
+            found = stream.recommend(history, args.vector, args.k, exclude, why=args.why)
+    except (ValueError, TypeError, OSError, ImportError) as error:
         parser.exit(2, f"error: {error}\n")
+    if args.json:
+        answer = {"items": [item._asdict() for item in found], "unknown": found.unknown}
+        print(json.dumps(answer | {"stream": about}, indent=2))
+        return
     for place, (name, score, title, why) in enumerate(found, start=1):
         because = "" if why is None else f"  (because of {why})"
-        print(f"{place:4} {score:10.4f}  {name}  {title or ''}{because}".rstrip())
+        print(f"{place:4} {score:14}  {name}  {title or ''}{because}".rstrip())
     if found.unknown:
         print(f"{found.unknown} ids of the history are unknown", file=sys.stderr)
 

@@ -1,110 +1,171 @@
-"""The files that the Python runtime reads, refuses, replaces and lets go."""
-
-from __future__ import annotations
+"""The files beside a stream that the Python runtime reads: vectors, titles, keys."""
 
 import hashlib
 import json
-from pathlib import Path
+import struct
+import subprocess
+import sys
+import zlib
 
 import numpy as np
 import pytest
 
 import elasticrec_device
-from elasticrec.bundle.patch import make_patch
-from elasticrec.stream.person import vector_bytes
-from elasticrec_device import BundleError
-from tests.device.packing import packed
+from elasticrec_device import StreamError
+from tests.device.python_making import ends_of, random_stream, vector_file, withdrawn_file
+
+NUMBERS = np.linspace(-1, 1, 16)
 
 
-@pytest.fixture
-def bundle():
-    with elasticrec_device.open(packed()[0]) as opened:
-        yield opened
+@pytest.fixture(scope="module")
+def key():
+    """A private key."""
+    ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    return ed25519.Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 
-def test_a_servers_vector_comes_as_a_file_or_as_its_bytes(tmp_path, bundle):
-    model_id = packed()[1]
-    raw = vector_bytes(np.linspace(-1, 1, 16, dtype=np.float32), model_id)
-    (tmp_path / "me.vector").write_bytes(raw)
-    found = bundle.recommend([1], raw)
-    assert found == bundle.recommend([1], tmp_path / "me.vector")
-    assert found == bundle.recommend([1], str(tmp_path / "me.vector"))
-    assert found != bundle.recommend([1])
+def public(key):
+    return key.public_key().public_bytes_raw()
 
 
-def test_another_models_vector_is_refused_by_name(bundle):
-    foreign = "ab" * 32
-    raw = vector_bytes(np.zeros(16, dtype=np.float32), foreign)
-    with pytest.raises(BundleError, match=f"model of the person's vector: found {foreign}"):
-        bundle.recommend(user=raw)
-    wide = vector_bytes(np.zeros(24, dtype=np.float32), packed()[1])
-    with pytest.raises(BundleError, match="length of the person's vector: found 96, expected 80"):
-        bundle.recommend(user=wide)
+def test_everything_comes_as_a_path_or_as_bytes(tmp_path):
+    data = random_stream(2, N=2).data
+    for name, raw in (("a.elastic", data), ("me.vector", vector_file(NUMBERS))):
+        (tmp_path / name).write_bytes(raw)
+    sources = [data, bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)]
+    sources += [tmp_path / "a.elastic", str(tmp_path / "a.elastic")]
+    vectors = [vector_file(NUMBERS), tmp_path / "me.vector", str(tmp_path / "me.vector")]
+    found = [
+        elasticrec_device.open(source).recommend(vector=vector, k=50)
+        for source in sources
+        for vector in vectors
+    ]
+    assert found[0]
+    assert all(each == found[0] for each in found)
 
 
-def test_a_catalogue_gives_titles_and_another_is_refused(tmp_path):
-    titles = [f"Title {i}" if i % 3 else None for i in range(100)]
-    text = json.dumps({"ids": [str(i) for i in range(100)], "titles": titles}).encode()
-    (tmp_path / "titles.json").write_bytes(text)
-    (tmp_path / "other.json").write_bytes(text + b" ")
+def test_a_missing_file_is_an_os_error(tmp_path):
+    with pytest.raises(OSError, match="missing"):
+        elasticrec_device.open(tmp_path / "missing.elastic")
+    (tmp_path / "empty.elastic").touch()
+    with pytest.raises(StreamError, match="length: found 0 bytes"):
+        elasticrec_device.open(tmp_path / "empty.elastic")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model_id": bytes(32)}, f"model id of the person's vector: found {'00' * 32}, expected"),
+        ({"version": 1}, r"version, D of the person's vector: found .*1, 16\], expected .*2, 16\]"),
+        ({"D": 8}, r"D of the person's vector: found .*2, 8\], expected .*2, 16\]"),
+        ({"numbers": [0] * 17, "D": 16}, "length of the person's vector: found 82, expected 80"),
+        ({"numbers": [0] * 15 + [np.nan]}, "a number of the person's vector"),
+    ],
+)
+def test_another_vector_is_refused_by_name(changed, message):
+    with elasticrec_device.open(random_stream(2, N=2).data) as stream:
+        raw = vector_file(**({"numbers": NUMBERS} | changed))
+        with pytest.raises(StreamError, match=message):
+            stream.recommend(vector=raw)
+
+
+def catalogue_of(titles):
+    ids = [str(number) for number in range(len(titles or ()))]
+    return json.dumps({"format": "elasticrec catalogue 1", "ids": ids, "titles": titles}).encode()
+
+
+def test_a_catalogue_gives_titles_and_another_is_refused():
+    titles = [f"Title {i}" if i % 3 else None for i in range(50)]
+    raw = catalogue_of(titles)
+    made = random_stream(8, n=50, id_kind=0, catalogue=hashlib.sha256(raw).digest())
+    with elasticrec_device.open(made.data) as stream:
+        assert {item.title for item in stream.recommend(k=50)} == {None}
+        with pytest.raises(StreamError, match="SHA-256 of the catalogue"):
+            stream.catalogue(raw + b" ")
+        stream.catalogue(raw)
+        assert all(item.title == titles[item.id] for item in stream.recommend(k=50))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"[]", b"7", b"{}", b"\xff", b"[" * 10**5, catalogue_of(["a"]), catalogue_of([7] * 50)],
+)
+def test_what_is_no_catalogue_is_refused_though_its_hash_is_right(raw):
+    made = random_stream(8, n=50, id_kind=0, catalogue=hashlib.sha256(raw).digest())
+    with elasticrec_device.open(made.data) as stream, pytest.raises(StreamError, match="catalogue"):
+        stream.catalogue(raw)
+
+
+def test_a_catalogue_may_have_no_titles():
+    raw = catalogue_of(None)
+    made = random_stream(8, n=50, id_kind=0, catalogue=hashlib.sha256(raw).digest())
+    with elasticrec_device.open(made.data) as stream:
+        stream.catalogue(raw)
+        assert {item.title for item in stream.recommend(k=50)} == {None}
+
+
+def test_a_key_comes_as_bytes_hex_or_a_file(key, tmp_path):
+    data = random_stream(3, key=key).data
+    (tmp_path / "raw.pub").write_bytes(public(key))
+    (tmp_path / "hex.pub").write_text(public(key).hex() + "\n")
+    for given in (public(key), public(key).hex(), tmp_path / "raw.pub", str(tmp_path / "hex.pub")):
+        assert elasticrec_device.open(data, key=given).recommend()
+
+
+@pytest.mark.parametrize("wrong", [b"short", "zz" * 32, bytes(33), "00" * 31 + "0 "])
+def test_what_is_no_key_is_refused(wrong, key, tmp_path):
+    (tmp_path / "bad.pub").write_bytes(wrong if isinstance(wrong, bytes) else wrong.encode())
+    for given in (wrong, tmp_path / "bad.pub"):
+        with pytest.raises(StreamError, match="key"):
+            elasticrec_device.open(random_stream(3, key=key).data, key=given)
+
+
+def test_with_a_key_no_byte_may_change(key):
+    data = random_stream(3, n=30, key=key).data
+    for at in range(0, len(data), 9):
+        bad = bytearray(data)
+        bad[at] ^= 1
+        with pytest.raises(StreamError):
+            elasticrec_device.open(bad, key=public(key))
+
+
+def test_with_a_key_chunks_of_another_stream_are_refused_when_they_arrive(key):
+    made = random_stream(3, n=30, key=key)
+    start, stop = [end for end in ends_of(made.data) if end >= made.head.least][:2]
+    chunk = bytearray(made.data[start:stop])
+    chunk[-1] ^= 1
+    chunk[16:20] = bytes(4)
+    chunk[16:20] = struct.pack("<I", zlib.crc32(chunk))
+    with elasticrec_device.open(made.data[:start], key=public(key)) as stream:
+        with pytest.raises(StreamError, match="link to chunk"):
+            stream.refresh(made.data[:start] + bytes(chunk))
+        assert stream.refresh(made.data) == len(made.data)
+
+
+def test_with_a_key_withdrawn_items_are_signed_too(key):
     with elasticrec_device.open(
-        packed(catalogue_sha256=hashlib.sha256(text).digest())[0]
-    ) as bundle:
-        assert {item.title for item in bundle.recommend(k=50)} == {None}
-        with pytest.raises(BundleError, match="SHA-256 of the catalogue"):
-            bundle.catalogue(tmp_path / "other.json")
-        bundle.catalogue(tmp_path / "titles.json")
-        assert all(item.title == titles[item.id] for item in bundle.recommend(k=50))
-        assert bundle.info()["catalogue_sha256"] == hashlib.sha256(text).hexdigest()
+        random_stream(3, n=30, id_kind=0, key=key).data, key=public(key)
+    ) as stream:
+        stream.withdraw(withdrawn_file([1, 2], key=key))
+        with pytest.raises(StreamError, match="signature of the withdrawn items: found none"):
+            stream.withdraw(withdrawn_file([3]))
+        assert not {1, 2} & {item.id for item in stream.recommend(k=30)}
 
 
-def test_a_bundle_without_a_catalogue_refuses_all(tmp_path, bundle):
-    (tmp_path / "titles.json").write_text("{}")
-    with pytest.raises(BundleError, match="expected None"):
-        bundle.catalogue(tmp_path / "titles.json")
-    assert bundle.info()["catalogue_sha256"] is None
-
-
-def test_the_whole_file_is_checked_where_a_hash_is_given(tmp_path):
-    data = packed()[0]
-    (tmp_path / "a.elastic").write_bytes(data)
-    digest = hashlib.sha256(data).hexdigest()
-    elasticrec_device.open(tmp_path / "a.elastic", sha256=digest.upper()).close()
-    with pytest.raises(BundleError, match=f"SHA-256 of the file: found {digest}"):
-        elasticrec_device.open(tmp_path / "a.elastic", sha256="00" * 32)
-
-
-def test_a_closed_bundle_answers_nothing(tmp_path):
-    with elasticrec_device.open(packed()[0]) as bundle:
-        pass
-    with pytest.raises(AttributeError, match="closed"):
-        bundle.recommend()
-    bundle.close()
-
-
-def test_a_file_may_be_replaced_by_renaming_while_it_is_open(tmp_path):
-    path = tmp_path / "a.elastic"
-    path.write_bytes(packed()[0])
-    with elasticrec_device.open(path) as bundle:
-        before = bundle.recommend([1])
-        (tmp_path / "b.elastic").write_bytes(packed(seed=9)[0])
-        (tmp_path / "b.elastic").replace(path)
-        assert bundle.recommend([1]) == before
-    assert elasticrec_device.open(path).recommend([1]) != before
-
-
-def test_a_missing_file_is_said_to_be_missing(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        elasticrec_device.open(tmp_path / "none.elastic")
-
-
-def test_an_upgrade_may_replace_the_old_file_itself(tmp_path: Path):
-    old, new = packed()[0], packed(withdrawn=[5])[0]
-    path = tmp_path / "a.elastic"
-    path.write_bytes(old)
-    elasticrec_device.apply_patch(path, make_patch(old, new), path)
-    assert path.read_bytes() == new
-    with pytest.raises(BundleError, match="old file"):
-        elasticrec_device.apply_patch(path, make_patch(old, new), path)
-    assert path.read_bytes() == new
-    assert list(tmp_path.iterdir()) == [path]
+def test_a_key_without_cryptography_is_an_error_that_says_what_to_install(tmp_path):
+    (tmp_path / "a.elastic").write_bytes(random_stream(3).data)
+    code = f"""
+import sys
+sys.modules["cryptography"] = None
+import elasticrec_device
+elasticrec_device.open({str(tmp_path / "a.elastic")!r})
+try:
+    elasticrec_device.open({str(tmp_path / "a.elastic")!r}, key=bytes(32))
+except ImportError as error:
+    print(error)
+"""
+    environment = {"PYTHONPATH": elasticrec_device.__file__.rpartition("/")[0]}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "needs the package 'cryptography'" in ran.stdout

@@ -1,111 +1,82 @@
-"""The Python runtime against the slow reader of the format page, on bundles of any shape."""
+"""The Python runtime against the slow reader of the page, on random streams, to the last digit."""
 
-from __future__ import annotations
+from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elasticrec_device
-from elasticrec.stream.person import vector_bytes
-from elasticrec.bundle.writer import pack
-from elasticrec.space.composition import Composition
-from tests.bundle.making import random_ids, random_material
-from tests.bundle.reference import Reference
+from tests.device.python_making import random_stream, vector_file, withdrawn_file
+from tests.stream.reference import Reference
 
-KINDS = ("none", "u32", "u64", "strings")
+SEEDS = st.integers(0, 2**32)
+TILES = st.sampled_from([elasticrec_device.TILE, 8, 13])
 
 
-@st.composite
-def bundles(draw):
-    """A random bundle, its ids, and a person's vector for it."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n_blocks = draw(st.integers(1, 3))
-    sizes = draw(st.lists(st.integers(1, 40), min_size=1, max_size=5))
-    V, D, kind = sum(sizes), 8 * n_blocks, draw(st.sampled_from(KINDS))
-    fold_map = rng.normal(0, 0.3, (D, D)).astype(np.float16) if draw(st.booleans()) else None
-    beside = {"ids": random_ids(rng, kind, V), "fold_map": fold_map}
-    material = random_material(rng, sizes, n_blocks, **beside)
-    rows = rng.integers(0, material.menu.n_rows, len(sizes))
-    composition = Composition(material.menu.depths[rows], material.menu.neighbours[rows])
-    withdrawn = np.flatnonzero(rng.random(V) < draw(st.sampled_from([0, 0.1])))
-    ids = material.ids if material.ids is not None else range(V)
-    own = [each if isinstance(each, str) else int(each) for each in ids]
-    vector = vector_bytes(rng.normal(0, 1, D).astype(np.float32), material.model_id)
-    return pack(material, composition, about={}, withdrawn=withdrawn), own, vector
+def texts(ids):
+    """Ids as the slow reader takes them."""
+    return None if ids is None else [str(each) for each in ids]
 
 
-def same(found, expected):
-    """Nothing, or an error where a list is not the slow reader's, bit by bit."""
-    items, scores, why = expected[:3]
-    assert [str(item.id) for item in found] == items
-    assert [bits(item.score) for item in found] == [bits(score) for score in scores]
-    assert [None if item.why is None else str(item.why) for item in found] == why
+def a_question(made, rng):
+    """Arguments of `recommend`, and the numbers of a vector or None."""
+    foreign = ["?", "", "\ud800"] if made.head.id_kind == 3 else [2**70, -1, made.head.V]
+    ids = made.ids + foreign
+
+    def some(most):
+        return [ids[i] for i in rng.integers(0, len(ids), rng.integers(0, most + 1))]
+
+    asked = {"history": some(8), "exclude": some(3), "k": int(rng.choice([0, 1, 5, 100]))}
+    asked |= {"repeat": bool(rng.integers(2)), "only": some(40) if rng.random() < 0.2 else None}
+    vector = rng.standard_normal(8 * made.head.N) * (rng.random() > 0.1)
+    return asked, vector.astype(np.float16) if rng.random() < 0.5 else None
 
 
-def bits(score):
-    return np.float32(score).tobytes()
+def check_answers(made, seed, tile, n_questions=4):
+    """Ask both readers the same."""
+    rng = np.random.default_rng([seed, 1])
+    gone = np.flatnonzero(rng.random(made.head.V) < rng.choice([0, 0.1])).tolist()
+    slow = Reference(made.data, withdrawn=withdrawn_file(gone))
+    with (
+        mock.patch.object(elasticrec_device, "TILE", tile),
+        elasticrec_device.open(made.data) as stream,
+    ):
+        stream.withdraw(withdrawn_file(gone))
+        for _ in range(n_questions):
+            asked, vector = a_question(made, rng)
+            expected = slow.recommend(
+                texts(asked["history"]),
+                None if vector is None else vector.astype(float).tolist(),
+                asked["k"],
+                texts(asked["exclude"]),
+                texts(asked["only"]),
+                asked["repeat"],
+            )
+            found = stream.recommend(
+                **asked, vector=None if vector is None else vector_file(vector), why=True
+            )
+            lists = [texts(each.id for each in found), [each.score for each in found]]
+            why = [None if each.why is None else str(each.why) for each in found]
+            assert (*lists, why, found.unknown) == expected
 
 
-def questions(data, own):
-    """Arguments of some question."""
-    several = st.lists(st.sampled_from(own), max_size=8)
-    return {
-        "history": data.draw(several),
-        "k": data.draw(st.sampled_from([1, 3, 20, 1000])),
-        "exclude": data.draw(several),
-        "only": data.draw(st.none() | st.lists(st.sampled_from(own), max_size=60)),
-        "repeat": data.draw(st.booleans()),
-    }
+@settings(max_examples=200, deadline=None)
+@given(SEEDS, TILES)
+def test_every_answer_is_the_pages(seed, tile):
+    check_answers(random_stream(seed), seed, tile)
 
 
-def texts(asked):
-    """The same question with ids as text, as the slow reader takes them."""
-    named = {name: asked[name] for name in ("history", "exclude", "only")}
-    turned = {name: ids and [str(each) for each in ids] for name, ids in named.items()}
-    return asked | turned
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, TILES, st.integers(100, 3000), st.floats(0, 1))
+def test_a_catalogue_may_be_much_larger_than_what_has_arrived(seed, tile, V, share):
+    made = random_stream(seed, n=50, V=V, base=int(share * (V - 50)), id_kind=0)
+    check_answers(made, seed, tile, n_questions=2)
 
 
-@pytest.mark.parametrize("stretch", [3, 8, 16_384])
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.data_too_large])
-@given(made=bundles(), data=st.data())
-def test_answers_are_the_slow_readers_bit_by_bit(stretch, made, data):
-    """Also where stretches of items are tiny, so that many borders are crossed."""
-    file, own, vector = made
-    asked, with_vector = questions(data, own), data.draw(st.booleans())
-    reader = Reference(file)
-    user = reader.read_vector(vector) if with_vector else None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elasticrec_device, "STRETCH", stretch)
-        patch.setattr(elasticrec_device, "LOOKUPS", min(64 * stretch, 65_536))
-        with elasticrec_device.open(file) as bundle:
-            found = bundle.recommend(**asked, user=vector if with_vector else None, why=True)
-            nearest = bundle.similar(own[0], 20)
-    same(found, reader.recommend(**texts(asked), user=user))
-    items, scores = reader.similar(str(own[0]), 20)
-    assert [str(item.id) for item in nearest] == items
-    assert [bits(item.score) for item in nearest] == [bits(score) for score in scores]
-
-
-@settings(deadline=None, max_examples=20)
-@given(
-    scores=st.lists(st.sampled_from([-1.5, -0.0, 0.0, 1.0, 2.0]), min_size=1, max_size=60),
-    k=st.integers(0, 70),
-    stretch=st.integers(1, 20),
-)
-def test_equal_scores_are_listed_by_rising_number(scores, k, stretch):
-    """-0 equals 0, whatever the stretches."""
-    array = np.array(scores, dtype=np.float32)
-
-    class Told(elasticrec_device._Scorer):
-        def __init__(self):
-            self.file = type("Empty", (), {"withdrawn": np.empty(0, dtype=np.int64)})
-
-        def stretches(self):
-            for start in range(0, len(array), stretch):
-                yield start, array[start : start + stretch].copy()
-
-    _, numbers = Told().best(k, np.empty(0, dtype=np.int64), None)
-    expected = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
-    assert numbers.tolist() == expected
+@pytest.mark.parametrize("bits", [7, 8, 9, 15, 16, 17])
+def test_neighbour_numbers_of_every_width(bits):
+    for seed, V in enumerate([2**bits - 1, 2**bits, 2**bits + 1]):
+        made = random_stream([seed, bits], n=40, V=V, base=V - 40, N=3, id_kind=0)
+        check_answers(made, seed, elasticrec_device.TILE, n_questions=2)
