@@ -64,9 +64,7 @@ def test_parse() -> None:
     "text", ["recall", "recall@", "recall@0", "recall@-3", "recall@2.5", "precision@20", "@20", "²"]
 )
 def test_unknown_metrics_are_refused_with_what_was_expected(text: str) -> None:
-    with pytest.raises(
-        InputError, match="expected recall, ndcg, hit with a length: recall@20"
-    ):
+    with pytest.raises(InputError, match="expected recall, ndcg, hit with a length: recall@20"):
         parse_metric(text)
 
 
