@@ -28,8 +28,11 @@ def test_the_papers_settings_are_those_of_its_appendix():
     assert yelp.rule.search.population == 50
 
 
-def test_the_demo_differs_from_the_default_in_its_training_alone():
-    assert replace(preset("demo"), train=preset("default").train) == preset("default")
+def test_the_demo_differs_from_the_default_in_its_training_and_its_persons():
+    demo, default = preset("demo"), preset("default")
+    order = replace(demo.order, n_persons=default.order.n_persons)
+    persons = default.curve_persons
+    assert replace(demo, train=default.train, order=order, curve_persons=persons) == default
 
 
 @pytest.mark.parametrize("name", PRESETS)
