@@ -28,11 +28,12 @@ def test_the_papers_settings_are_those_of_its_appendix():
     assert yelp.rule.search.population == 50
 
 
-def test_the_demo_differs_from_the_default_in_its_training_and_its_persons():
+def test_the_demo_trains_and_asks_less_by_the_default_recipe():
     demo, default = preset("demo"), preset("default")
-    order = replace(demo.order, n_persons=default.order.n_persons)
-    persons = default.curve_persons
-    assert replace(demo, train=default.train, order=order, curve_persons=persons) == default
+    assert demo.train.epochs < 10
+    assert demo.order.n_persons < default.order.n_persons
+    assert (demo.compression, demo.rule) == (default.compression, default.rule)
+    assert replace(demo.train, epochs=0, negatives=default.train.negatives) == default.train
 
 
 @pytest.mark.parametrize("name", PRESETS)
