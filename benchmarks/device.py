@@ -6,8 +6,8 @@ Streams of random codes of 128 dimensions and neighbours, at bytes per item. A p
 `history` and `vector` are the 100 best items for her; their rival has all vectors in float32: a
 matrix product and `argpartition`. `open` reads and checks a file (rival: its CRC-32 alone), `first`
 is what the first question takes more than others: the items' lengths. `memory` is the peak of a
-process that opens the file, which is mapped, and recommends; its rival needs the matrix alone. Values are
-medians; `fastest` stands beside them, for machines on which other work runs.
+process that opens the file, which is mapped, and recommends; its rival needs the matrix alone.
+Values are medians; `fastest` stands beside them, for machines on which other work runs.
 """
 
 from __future__ import annotations
