@@ -108,7 +108,7 @@ def test_neither_users_nor_tokens_nor_vectors_are_logged(client, keys, caplog):
         answer = client.get(URL, with_token(token))
         client.get(URL, with_token(token[:-3]))
     assert answer.status_code == 200
-    lines = [record for record in caplog.records if record.name == "elasticrec.serve.gate"]
+    lines = [record for record in caplog.records if record.name == "elasticrec.serve.middleware"]
     assert [record.status for record in lines] == [200, 401]
     said = "\n".join(str(vars(record)) for record in caplog.records)
     assert "u33" not in said

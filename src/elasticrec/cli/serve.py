@@ -33,7 +33,7 @@ def serve(
     """
     from elasticrec.serve.config import ServeConfig
     from elasticrec.serve.connections import run_service
-    from elasticrec.serve.demo import demo_model
+    from elasticrec.serve.models import demo_model
 
     listed = (*(models or ()), *((demo_model(),) if demo else ()))
     run_service(ServeConfig(listed, keys=keys, poll_seconds=poll), host=host, port=port)

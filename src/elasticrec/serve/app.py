@@ -19,12 +19,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from elasticrec.errors import InputError
-from elasticrec.serve import metrics, page
+from elasticrec.serve import monitoring, page
 from elasticrec.serve.config import ServeConfig
 from elasticrec.serve.files import InMemory, file_response
-from elasticrec.serve.gate import REQUEST_ID, Gate
-from elasticrec.serve.metrics import Metrics
+from elasticrec.serve.middleware import REQUEST_ID, RequestMiddleware
 from elasticrec.serve.models import CATALOGUE, Models, Served
+from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.serve.tokens import Keys, TokenError, bearer
 from elasticrec.space.budget import Budget
@@ -57,7 +57,7 @@ def create_app(config: ServeConfig) -> Starlette:
 
     app = Starlette(
         routes=_routes(),
-        middleware=[Middleware(Gate, config=config, metrics=numbers)],
+        middleware=[Middleware(RequestMiddleware, config=config, metrics=numbers)],
         exception_handlers={Problem: _refused, HTTPException: _refused},
         lifespan=lifespan,
     )
@@ -223,7 +223,7 @@ async def metrics_text(request: Request) -> Response:
     """Numbers for Prometheus."""
     _models(request).measure()
     text = request.app.state.metrics.text()
-    return Response(text, headers={"cache-control": "no-store"}, media_type=metrics.CONTENT_TYPE)
+    return Response(text, headers={"cache-control": "no-store"}, media_type=monitoring.CONTENT_TYPE)
 
 
 async def openapi(request: Request) -> Response:  # noqa: ARG001

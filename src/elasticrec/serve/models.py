@@ -20,7 +20,7 @@ from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
 from elasticrec.model import FILES, Model
 from elasticrec.serve.files import InMemory, OpenFile
-from elasticrec.serve.metrics import Metrics
+from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.stream.index import StreamIndex
 from elasticrec.stream.publish import NAME, WITHDRAWN, Release
@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 CATALOGUE = FILES["catalogue"]
 GZIP_LEVEL = 6
+DEMO = Path(__file__).parent / "demo" / "goodbooks"
+"""The packaged model: stream, catalogue and curve; `scripts/demo_model.py` makes it."""
 Signature = tuple[tuple[int, int, int] | None, ...]
 """Changes whenever one of a folder's served files does."""
 
@@ -184,6 +186,13 @@ def find_models(paths: tuple[Path, ...]) -> dict[str, Path]:
             if NAME.fullmatch(name) and (root / "model.json").exists():
                 found.setdefault(name, root)
     return found
+
+
+def demo_model() -> Path:
+    """The folder of the model that comes with the package."""
+    if not (DEMO / "model.json").exists():
+        raise InputError("this installation has no packaged model; expected a model folder instead")
+    return DEMO
 
 
 def check_models(paths: tuple[Path, ...]) -> None:

@@ -3,8 +3,7 @@ import json
 import logging
 import re
 
-from elasticrec.serve.logs import JsonLines, NoFlood
-from elasticrec.serve.metrics import Metrics
+from elasticrec.serve.monitoring import JsonLines, Metrics, NoFlood
 
 LINE = re.compile(
     r"(# (HELP|TYPE) elasticrec_[a-z_]+ .+)"

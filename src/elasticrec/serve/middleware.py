@@ -1,4 +1,4 @@
-"""Gate: the limits, request id, headers, log line and metrics of every request."""
+"""RequestMiddleware: the limits, request id, headers, log line and metrics of every request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from elasticrec.serve.config import ServeConfig
-from elasticrec.serve.metrics import Metrics
+from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ PREFLIGHT = CORS | {
 }
 
 
-class Gate:
+class RequestMiddleware:
     """The outermost part of the app."""
 
     def __init__(self, app: ASGIApp, config: ServeConfig, metrics: Metrics) -> None:
