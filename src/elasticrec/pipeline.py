@@ -194,8 +194,8 @@ def write(model: Model, report: Report = _quiet) -> None:
     sources = ("codes", "neighbours", "weights", "order")
     if model.fresh("stream", {}) and model.fresh("catalogue", {}):
         return
-    from elasticrec.stream.catalogue import catalogue
     from elasticrec.stream.customizing import write_stream_of
+    from elasticrec.stream.side_files import catalogue
 
     with _timed(model, "write", report, "the stream"):
         split = model.split

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from elasticrec.stream.index import read_index
+from elasticrec.stream.side_files import WithdrawnList
 from elasticrec.stream.signing import load_public_key
-from elasticrec.stream.withdrawn import WithdrawnList
 from tests.cli.running import refused, run
 
 

@@ -10,9 +10,9 @@ import pytest
 from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.rule.config import RuleConfig, SearchConfig
-from elasticrec.rule.controls import uniform
 from elasticrec.rule.customize import Rule
 from elasticrec.rule.evolution import Found, Seen
+from elasticrec.rule.randomizer import uniform
 from elasticrec.space.budget import Budget
 from elasticrec.stream.index import read_index
 

@@ -5,8 +5,8 @@ import pytest
 
 from elasticrec.errors import InputError
 from elasticrec.rule.config import MUTATIONS, SearchConfig
-from elasticrec.rule.controls import best_of_random, uniform
 from elasticrec.rule.evolution import Found, Seen, evolve
+from elasticrec.rule.randomizer import uniform
 from elasticrec.space.budget import Budget
 
 from .conftest import all_candidates, blocks, budget_of, half_way, worth
@@ -155,10 +155,3 @@ def test_uniform_of_the_papers_setting_spends_all_its_blocks():
     for megabytes, n_blocks in ((5, 34), (10, 68), (25, 170)):
         counts = uniform(space, Budget.megabytes(megabytes)).sum(axis=1)
         assert counts.tolist() == [n_blocks // 20 + (g < n_blocks % 20) for g in range(20)]
-
-
-def test_best_of_random_looks_at_as_many_as_it_is_told(space):
-    found = best_of_random(space, half_way(space), worth, 17, rng())
-    assert len(found.cache) == 17
-    assert {seen.made_by for seen in found.cache} == {"random"}
-    assert found.best.estimate == max(worth(s.candidate[None])[0] for s in found.cache)

@@ -17,7 +17,7 @@ from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, kept_items
 from elasticrec.rule.groups import Groups
 from elasticrec.rule.levels import Levels
-from elasticrec.rule.measuring import Measure
+from elasticrec.rule.samples import Measure
 from elasticrec.training.table import BlockTable
 
 from .model import make_model

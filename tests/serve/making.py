@@ -12,7 +12,7 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
 from elasticrec.model import Model
 from elasticrec.ordering.order import COLUMN, SLOT, Order
-from elasticrec.stream.catalogue import catalogue
+from elasticrec.stream.side_files import catalogue
 from elasticrec.stream.writer import Facts, write_stream
 from elasticrec.training.table import BlockTable
 

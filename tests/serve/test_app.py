@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from elasticrec.serve.app import CACHED
 from elasticrec.stream.index import read_index
-from elasticrec.stream.withdrawn import WithdrawnList
+from elasticrec.stream.side_files import WithdrawnList
 
 STREAM = "/models/books/stream.elastic"
 

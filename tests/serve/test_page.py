@@ -11,7 +11,7 @@ import pytest
 
 from elasticrec.serve import page as page_files
 from elasticrec.stream.publish import publish
-from elasticrec.stream.withdrawn import WithdrawnList
+from elasticrec.stream.side_files import WithdrawnList
 from tests.serve.browsing import OPTIONS, SCREENSHOTS, Visit, chromium, fetched, ranked
 from tests.serve.making import QUALITIES, servable
 from tests.serve.nginx import serving

@@ -17,7 +17,7 @@ from elasticrec.serve import page
 from elasticrec.stream import publish as module
 from elasticrec.stream.index import read_index
 from elasticrec.stream.publish import publish
-from elasticrec.stream.withdrawn import WithdrawnList
+from elasticrec.stream.side_files import WithdrawnList
 from tests.serve.making import servable
 from tests.serve.nginx import serving
 

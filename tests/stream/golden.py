@@ -6,9 +6,9 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from elasticrec.data.ids import Ids
-from elasticrec.stream import catalogue as catalogues
+from elasticrec.stream import side_files
 from elasticrec.stream.ids import stored_ids
-from elasticrec.stream.withdrawn import WithdrawnList
+from elasticrec.stream.side_files import WithdrawnList
 from elasticrec.stream.writer import Facts, stream_parts
 from tests.stream.making import MadeCodes, MadeNeighbours, MadeOrder, stages
 
@@ -81,7 +81,7 @@ def catalogue(world):
         return None
     titles = [f"Title {i} – “{i * i}”" if i % 3 else "" for i in range(world.n_items)]
     ids = item_ids(world.ids, world.n_items)
-    return catalogues.catalogue(ids, np.array(titles, dtype=object), world.model_id)
+    return side_files.catalogue(ids, np.array(titles, dtype=object), world.model_id)
 
 
 def stream(world):

@@ -5,8 +5,7 @@ import zlib
 
 import numpy as np
 
-from elasticrec.stream.vector import vector_bytes
-from elasticrec.stream.withdrawn import WithdrawnList
+from elasticrec.stream.side_files import WithdrawnList, vector_bytes
 from tests.stream.damage import KEY, MODEL, SOUND, sound_head
 from tests.stream.golden import catalogue, withdrawn
 from tests.stream.hostile import STRANGER, Case

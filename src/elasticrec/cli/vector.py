@@ -24,7 +24,7 @@ def vector(
     from elasticrec.errors import InputError
     from elasticrec.files import check_writable, written_whole
     from elasticrec.model import Model
-    from elasticrec.stream.vector import vector_file
+    from elasticrec.stream.side_files import vector_file
 
     check_writable(output)
     opened = Model.open(model)

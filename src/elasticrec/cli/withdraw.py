@@ -35,8 +35,8 @@ def withdraw(
     from elasticrec.errors import InputError
     from elasticrec.files import check_writable, written_whole
     from elasticrec.model import Model
+    from elasticrec.stream.side_files import WithdrawnList
     from elasticrec.stream.signing import load_key
-    from elasticrec.stream.withdrawn import WithdrawnList
 
     check_writable(output)
     opened = Model.open(model)

@@ -15,16 +15,18 @@ MUTATIONS = ("swap", "reselect", "move")
 
 @dataclass(frozen=True)
 class SpaceConfig:
-    """What compositions are made of (Sec. 3), and how random ones are drawn (Alg. 1)."""
+    """The space of compositions (Sec. 3), and how random ones are drawn (Alg. 1)."""
 
     kind: Literal["levels", "blocks"] = "levels"
     """A group takes one level of the stream's ladder, or any subset of N f32 blocks (the paper)."""
     groups: Literal["random", "popularity", "cluster"] = "popularity"
-    """How items are grouped (App. C); levels need `popularity`."""
+    """Way to group items (App. C); levels need `popularity`."""
     n_groups: int = 20
     """G."""
     pca: bool = False
     """`cluster` works on the first two principal components, as in the paper's figure."""
+    cluster_rounds: int = 50
+    """Rounds of k-means for `cluster`."""
     sigma: float = 1.0
     """Spread of blocks per group in Alg. 1; σ² = 1 in the paper."""
     spread: float = 0.35
@@ -49,7 +51,12 @@ class SpaceConfig:
             )
         if self.kind == "levels" and self.groups != "popularity":
             raise InputError(f"levels group items by popularity, not by {self.groups!r}")
-        for name, least in (("n_groups", 1), ("n_levels", 2), ("n_features", 1)):
+        for name, least in (
+            ("n_groups", 1),
+            ("n_levels", 2),
+            ("n_features", 1),
+            ("cluster_rounds", 1),
+        ):
             if getattr(self, name) < least:
                 raise InputError(f"{name} {getattr(self, name)}, expected at least {least}")
         if self.pca and self.groups != "cluster":
@@ -65,14 +72,14 @@ class SpaceConfig:
 
 @dataclass(frozen=True)
 class SamplesConfig:
-    """What the estimator learns from (Alg. 3)."""
+    """The samples that an estimator learns from (Alg. 3)."""
 
     n_samples: int = 400
     """β: compositions measured to fit on; 15,000 in the paper."""
     n_users: int = 1_000
     """μ: validation users on whom all of them are measured."""
     metric: str = "recall@50"
-    """What is measured: `recall`, `ndcg` or `hit` with a length."""
+    """The measured metric: `recall`, `ndcg` or `hit` with a length."""
     seed: int = 0
     """Decides the users and, with its number, each draw."""
 
@@ -92,7 +99,7 @@ class SamplesConfig:
 
 @dataclass(frozen=True)
 class EstimatorConfig:
-    """What is fitted (Eq. 4 to 6), and what the two-fold check chooses from, one by one."""
+    """The estimator (Eq. 4 to 6), and candidates from which a two-fold check chooses."""
 
     kind: Kind = "fm"
     """`fm` (Eq. 5), or `dnn` (the paper's DNNEst)."""
@@ -108,6 +115,10 @@ class EstimatorConfig:
     """Samples per step."""
     steps: int = 600
     """Steps per round; the two-fold check takes one round per candidate and fold."""
+    warmup: float = 0.1
+    """Share of a round's steps over which the learning rate rises; then it falls to 0."""
+    betas: tuple[float, float] = (0.9, 0.99)
+    """Adam's decay rates."""
     max_rounds: int = 4
     """Rounds, each at half the last one's learning rate, after which the fit ends anyway."""
     converged: float = 0.02
@@ -124,6 +135,10 @@ class EstimatorConfig:
                 raise InputError(f"{name} {values}, expected at least one positive number")
         if min(self.batch_size, self.steps, self.max_rounds) < 1:
             raise InputError("batch_size, steps and max_rounds must be positive")
+        if not 0 < self.warmup <= 1 or not all(0 <= beta < 1 for beta in self.betas):
+            raise InputError(
+                f"warmup {self.warmup}, betas {self.betas}: expected a share, and rates below 1"
+            )
 
     @classmethod
     def printed(cls, width: int = 64) -> EstimatorConfig:
@@ -139,7 +154,7 @@ class EstimatorConfig:
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """How long and how widely to search (Alg. 2), and how the best one is chosen."""
+    """Length and width of the search (Alg. 2), and the choice of the best one."""
 
     population: int = 20
     """P: compositions kept alive."""

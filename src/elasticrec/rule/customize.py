@@ -15,20 +15,19 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
-from elasticrec.rule.controls import uniform
-from elasticrec.rule.estimator.model import Estimator
-from elasticrec.rule.estimator.samples import Samples, collect
+from elasticrec.rule.estimator import Estimator
 from elasticrec.rule.evolution import Found, evolve
 from elasticrec.rule.free_blocks import FreeBlocks, make_groups
 from elasticrec.rule.levels import Levels
-from elasticrec.rule.measuring import Measure
+from elasticrec.rule.randomizer import uniform
+from elasticrec.rule.samples import Measure, Samples, collect
 from elasticrec.space.budget import Budget
 
 if TYPE_CHECKING:
     from elasticrec.data.ids import Ids
     from elasticrec.evaluation.measure import Person
     from elasticrec.model import Model
-    from elasticrec.rule.estimator.fit import Agreement
+    from elasticrec.rule.fitting import Agreement
 
 log = logging.getLogger(__name__)
 _HELD_OUT = 10**6
@@ -45,7 +44,7 @@ class Customized:
     counts: np.ndarray
     """(G,) levels or blocks of each group."""
     n_bytes: int
-    """What it costs."""
+    """Bytes of the composition."""
     metric: str
     estimate: float
     """Its estimated metric."""
@@ -56,7 +55,7 @@ class Customized:
     chosen_by: str
     """Why this one was taken."""
     seconds: float
-    """How long search and measurement took."""
+    """Duration of search and measurement."""
 
     def about(self) -> dict[str, Any]:
         """Plain facts."""
@@ -116,7 +115,7 @@ class Rule:
 
     def estimator(self) -> Estimator:
         """The model's estimator; samples and fit that the folder holds are not made again."""
-        from elasticrec.rule.estimator.fit import fit
+        from elasticrec.rule.fitting import fit
 
         model, config = self.model, self.config
         drawn = {**asdict(config.samples), "space": asdict(config.space)}
@@ -152,11 +151,11 @@ class Rule:
         return float(self.measure(candidate, self.users).mean())
 
     def agreement(self, budget: Budget, n: int) -> Agreement:
-        """How estimates agree with n measured compositions of one budget, none of them fitted on.
+        """Agreement of estimates with n measured compositions of one budget, all unseen by the fit.
 
         The total alone tells most of the quality, so an estimator is judged within a budget.
         """
-        from elasticrec.rule.estimator.fit import Agreement
+        from elasticrec.rule.fitting import Agreement
 
         estimator, seed = self.estimator(), self.config.samples.seed + _HELD_OUT
         held_out = collect(self.space, self._sampled, n, seed, budget=budget)
@@ -164,7 +163,7 @@ class Rule:
         return Agreement.of(guessed, held_out.values)
 
     def search(self, budget: Budget, estimator: Estimator, seed: int = 0) -> Found:
-        """What Alg. 2 saw within a budget."""
+        """Alg. 2 within a budget: all candidates that it looked at."""
         config, space = self.config.search, self.space
         starts = [uniform(space, budget)] if config.from_uniform else []
         return evolve(

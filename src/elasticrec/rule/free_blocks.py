@@ -26,7 +26,9 @@ def make_groups(popularity: np.ndarray, items: np.ndarray, config: SpaceConfig) 
         return random_groups(len(popularity), config.n_groups, rng)
     if config.groups == "popularity":
         return popularity_groups(popularity, config.n_groups)
-    return cluster_groups(items, popularity, config.n_groups, rng, pca=config.pca)
+    return cluster_groups(
+        items, popularity, config.n_groups, rng, rounds=config.cluster_rounds, pca=config.pca
+    )
 
 
 class FreeBlocks(Space):

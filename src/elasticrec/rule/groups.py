@@ -10,9 +10,7 @@ from elasticrec.compression.kmeans import kmeans, nearest
 from elasticrec.errors import InputError
 
 KINDS = ("random", "popularity", "cluster")
-"""How items may be grouped."""
-_ROUNDS = 50
-"""Rounds of k-means."""
+"""Ways to group items."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +79,7 @@ def cluster_groups(
     n_groups: int,
     rng: np.random.Generator,
     *,
+    rounds: int = 50,
     pca: bool = False,
 ) -> Groups:
     """Unequal groups by k-means on full embeddings (App. C), by falling mean popularity.
@@ -90,11 +89,12 @@ def cluster_groups(
     Args:
         items: (V, D) embeddings.
         popularity: (V,) train interactions of each item.
+        rounds: of k-means.
         pca: cluster the first two principal components instead, as the paper's figure does.
     """
     even_sizes(len(items), n_groups)  # refuses a wild G
     points = principal_components(items) if pca else np.asarray(items, dtype=np.float32)
-    labels = nearest(points, kmeans(points, n_groups, rng, rounds=_ROUNDS))
+    labels = nearest(points, kmeans(points, n_groups, rng, rounds=rounds))
     _, labels = np.unique(labels, return_inverse=True)  # without the empty ones
     means = np.bincount(labels, weights=popularity) / np.bincount(labels)
     rank = np.empty(len(means), dtype=np.int64)

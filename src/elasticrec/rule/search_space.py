@@ -78,12 +78,12 @@ class Space(ABC):
 
     @property
     def smallest(self) -> Budget:
-        """What the least of every group costs."""
+        """Bytes of the least of every group."""
         return Budget(self.size(np.ones(self.n_groups, dtype=np.int64)))
 
     @property
     def full(self) -> Budget:
-        """What everything costs."""
+        """Bytes of everything."""
         return Budget(self.size(np.full(self.n_groups, self.most)))
 
     def check(self, budget: Budget) -> None:

@@ -24,7 +24,7 @@ from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.stream.index import StreamIndex
 from elasticrec.stream.publish import NAME, WITHDRAWN, Release
-from elasticrec.stream.vector import vector_bytes
+from elasticrec.stream.side_files import vector_bytes
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The stream's chunks: their headers, checksums and links, as docs/stream-format.md says."""
+"""Chunks of a stream: headers, checksums, links and payloads, as docs/stream-format.md says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ import struct
 import zlib
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from elasticrec.stream.format import LINK
+
+if TYPE_CHECKING:
+    from elasticrec.compression.neighbours import Neighbours
 
 CHUNK_HEADER = 32
 """Bytes before a chunk's payload."""
@@ -72,3 +78,22 @@ def neighbour_bytes(count: int, n_items: int) -> int:
     """Payload bytes of one slot of `count` items (section 4)."""
     full, rest = divmod(max(1, (n_items - 1).bit_length()), 8)
     return full * count + rest * ((count + 7) // 8) + (count + 1) // 2
+
+
+def slot_payload(neighbours: Neighbours, slot: int, first: int, count: int) -> bytes:
+    """The payload of one slot of some items (section 4)."""
+    n_items = len(neighbours.numbers)
+    bits = max(1, (n_items - 1).bit_length())
+    numbers = neighbours.numbers[first : first + count, slot].astype(np.uint32)
+    rows = [(numbers >> 8 * row).astype(np.uint8).tobytes() for row in range(bits // 8)]
+    for bit in range(bits - bits % 8, bits):
+        rows.append(np.packbits((numbers >> bit & 1).astype(np.uint8), bitorder="little").tobytes())
+    votes = np.zeros(count + count % 2, dtype=np.uint8)
+    votes[:count] = neighbours.votes[first : first + count, slot]
+    rows.append((votes[0::2] | votes[1::2] << 4).tobytes())
+    return b"".join(rows)
+
+
+def column_entry(codebook: int, block: int, scale: int, weights: np.ndarray) -> bytes:
+    """The 16 bytes that open one column (section 3)."""
+    return struct.pack("<HHHHff", codebook, block, scale, 0, *map(float, weights))

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.stream.chunk import CHUNK_HEADER, ChunkHeader, Kind, neighbour_bytes
+from elasticrec.stream.chunk import (
+    CHUNK_HEADER,
+    ChunkHeader,
+    Kind,
+    column_entry,
+    neighbour_bytes,
+    slot_payload,
+)
 from elasticrec.stream.format import (
     CODEWORDS,
     FREE_CHUNKS,
@@ -18,7 +25,6 @@ from elasticrec.stream.format import (
     head_bytes,
 )
 from elasticrec.stream.ids import StoredIds
-from elasticrec.stream.payloads import column_entry, slot_payload
 
 if TYPE_CHECKING:
     from elasticrec.compression.codes import Codes

@@ -18,7 +18,7 @@ from elasticrec.files import written_whole
 from elasticrec.model import FILES, Model
 from elasticrec.stream.format import ID_KINDS
 from elasticrec.stream.index import StreamIndex, read_index
-from elasticrec.stream.withdrawn import WithdrawnList
+from elasticrec.stream.side_files import WithdrawnList
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -18,7 +18,7 @@ from elasticrec.files import written_whole
 from elasticrec.rule.config import Kind
 
 FORMAT = "elasticrec estimator 2"
-"""What a saved estimator says it is."""
+"""The first field of a saved estimator."""
 
 
 def fm(w: dict[str, Any], bits: Any) -> Any:

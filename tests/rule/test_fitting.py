@@ -8,7 +8,7 @@ import torch
 
 from elasticrec.errors import InputError
 from elasticrec.rule.config import EstimatorConfig
-from elasticrec.rule.estimator.fit import (
+from elasticrec.rule.fitting import (
     Agreement,
     Settings,
     _batches,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
 from elasticrec.rule.config import EstimatorConfig
-from elasticrec.rule.estimator.fit import first_weights
-from elasticrec.rule.estimator.model import FORMS, Estimator, fm
+from elasticrec.rule.estimator import FORMS, Estimator, fm
+from elasticrec.rule.fitting import first_weights
 
 G, F, D0 = 5, 4, 6
 

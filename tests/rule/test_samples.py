@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from elasticrec.rule.estimator import samples as module
-from elasticrec.rule.estimator.samples import Samples, collect, draw
+from elasticrec.rule import samples as module
+from elasticrec.rule.samples import Samples, collect, draw
 
-from ..conftest import blocks, budget_of, half_way, worth
+from .conftest import blocks, budget_of, half_way, worth
 
 
 def measure(candidate):

@@ -13,7 +13,7 @@ import torch
 
 from elasticrec.errors import InputError
 from elasticrec.rule.config import EstimatorConfig
-from elasticrec.rule.estimator.model import FORMS, Estimator
+from elasticrec.rule.estimator import FORMS, Estimator
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -39,10 +39,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How estimates agree with measurements that were not fitted on."""
+    """Agreement of estimates with measurements that were not fitted on."""
 
     n: int
-    """How many compositions."""
+    """Compositions compared."""
     rmse: float
     """Root mean squared error."""
     spearman: float
@@ -179,17 +179,16 @@ def train_round(
 ) -> float:
     """The mean loss (Eq. 6) over the last tenth of a round on bits (n, G, F) and targets (n,).
 
-    Adam, whose learning rate rises over the first tenth of the steps and then falls to 0 along a
-    cosine.
+    Adam, whose learning rate rises over the first steps and then falls to 0 along a cosine.
     """
     rate, steps, form = settings.learning_rate, config.steps, FORMS[config.kind]
     optimizer = torch.optim.Adam(
-        weights.values(), lr=rate, betas=(0.9, 0.99), weight_decay=2 * settings.l2
+        weights.values(), lr=rate, betas=config.betas, weight_decay=2 * settings.l2
     )
     counted = max(1, steps // 10)
     last = 0.0
     for step, some in enumerate(_batches(len(X), config.batch_size, steps, generator)):
-        rising = min(1.0, (step + 1) / (0.1 * steps))
+        rising = min(1.0, (step + 1) / (config.warmup * steps))
         optimizer.param_groups[0]["lr"] = rate * rising * (1 + cos(pi * step / steps)) / 2
         loss = (form(weights, X[some]) - y[some]).square().mean()
         optimizer.zero_grad()

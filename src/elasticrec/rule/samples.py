@@ -1,0 +1,174 @@
+"""Alg. 3: D_est, random compositions measured on the same validation users by exact ranking.
+
+Draw i depends on (seed, i) alone, so a set that was cut off goes on where it ended. The printed
+form replaces the set in every round where it must add to it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elasticrec.files import written_whole
+from elasticrec.rule.free_blocks import FreeBlocks, kept_items
+from elasticrec.rule.levels import Levels
+from elasticrec.rule.randomizer import random_candidate
+from elasticrec.rule.search_space import Space
+from elasticrec.space.budget import Budget
+
+if TYPE_CHECKING:
+    from elasticrec.evaluation.measure import Person
+    from elasticrec.evaluation.ranking import Evaluation
+    from elasticrec.model import Model
+
+
+log = logging.getLogger(__name__)
+Quality = Callable[[np.ndarray], float]
+"""The measured quality of one candidate (G, …)."""
+_SAVE_EVERY = 200
+"""Samples between two saves."""
+_LOG_EVERY = 10.0
+"""Seconds between two lines in the log."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Pairs (model.EE, y) of D_est."""
+
+    candidates: np.ndarray
+    """(n, G, …) as the space has them."""
+    values: np.ndarray
+    """(n,) float64 measured quality."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def save(self, path: Path | str) -> None:
+        """Write one `.npz` file, whole or not at all."""
+        with written_whole(path) as file:
+            np.savez_compressed(file, candidates=self.candidates, values=self.values)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Samples:
+        """The samples that `save` wrote."""
+        with np.load(path, allow_pickle=False) as stored:
+            return cls(stored["candidates"], stored["values"])
+
+
+def draw(space: Space, seed: int, number: int, budget: Budget | None = None) -> np.ndarray:
+    """Candidate `number`: of a total drawn at random (Alg. 3, l. 5 and 6), or of a budget."""
+    rng = np.random.default_rng((seed, number))
+    return random_candidate(space, budget or space.draw_total(rng), rng)
+
+
+def collect(
+    space: Space,
+    quality: Quality,
+    n: int,
+    seed: int,
+    *,
+    known: Samples | None = None,
+    budget: Budget | None = None,
+    save: Callable[[Samples], None] = lambda _: None,
+) -> Samples:
+    """The first n draws, measured; those already known are not measured again.
+
+    Args:
+        budget: what each may spend; None draws a total for each.
+        save: called with what there is from time to time, and at the end.
+    """
+    candidates = [] if known is None else [*known.candidates[:n]]
+    values = [] if known is None else known.values[:n].tolist()
+    first, began = len(values), monotonic()
+    told = began
+    for number in range(first, n):
+        candidates.append(draw(space, seed, number, budget))
+        values.append(quality(candidates[-1]))
+        done, now = number + 1, monotonic()
+        if now - told > _LOG_EVERY:
+            left = (now - began) / (done - first) * (n - done)
+            log.info("measured %d of %d compositions, %.0f s left", done, n, left)
+            told = now
+        if done % _SAVE_EVERY == 0 or done == n:
+            save(Samples(np.array(candidates), np.array(values)))
+    return Samples(np.array(candidates), np.array(values))
+
+
+class Measure:
+    """The metric of a model's users under a candidate."""
+
+    def __init__(
+        self,
+        model: Model,
+        space: FreeBlocks | Levels,
+        metric: str,
+        *,
+        person: Person,
+        device: str = "auto",
+    ) -> None:
+        """A measure.
+
+        Args:
+            person: known by her history, or by a vector from the server as well.
+            device: `auto`, `cpu` or `cuda`.
+        """
+        self.model, self.space, self.metric = model, space, metric
+        self.person: Person = person
+        self.device = device
+        self._vectors = None  # of all users, made once
+        if person == "vector":
+            blocks = isinstance(space, FreeBlocks)
+            self._vectors = model.table.users if blocks else model.server_vectors()
+
+    def __call__(self, candidate: np.ndarray, users: np.ndarray) -> np.ndarray:
+        """(n,) the metric of each user (n,), who all have something in validation."""
+        if isinstance(self.space, FreeBlocks):
+            found = self._of_blocks(self.space, candidate, users)
+        else:
+            found = self._of_levels(self.space, candidate, users)
+        assert found.per_user is not None
+        return found.per_user[self.metric]
+
+    def _of_levels(self, space: Levels, candidate: np.ndarray, users: np.ndarray) -> Evaluation:
+        """Rank as a device with the stream of these levels does."""
+        from elasticrec.evaluation.measure import measure
+
+        model = self.model
+        return measure(
+            model.codes,
+            model.neighbours,
+            model.weights,
+            space.composition(candidate),
+            model.split,
+            users=users,
+            person=self.person,
+            vectors=self._vectors,
+            metrics=(self.metric,),
+            device=self.device,
+        )
+
+    def _of_blocks(self, space: FreeBlocks, candidate: np.ndarray, users: np.ndarray) -> Evaluation:
+        """Eq. 2: trained users, or persons folded in from train, and the blocks kept."""
+        from elasticrec.evaluation.questions import questions
+        from elasticrec.evaluation.ranking import evaluate_vectors
+        from elasticrec.evaluation.scoring import fold_users
+
+        table, split = self.model.table, self.model.split
+        if self._vectors is None:
+            vectors = table.fold_in(split.train.rows(users))
+        else:
+            vectors = self._vectors[users]
+        return evaluate_vectors(
+            fold_users(vectors, table.block_size, table.score),
+            kept_items(table, space.groups, candidate, split.train.per_item),
+            questions(split, "validation", users),
+            metrics=(self.metric,),
+            device=self.device,
+            keep_per_user=True,
+        )
