@@ -37,8 +37,7 @@ from elasticrec.data.split import Split
 from elasticrec.data.synthetic import planted_world
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.cooccurrence import Cooccurrence
-from elasticrec.training.memory import keep_freed_memory
-from elasticrec.training.setup import make_base
+from elasticrec.training.setup import keep_freed_memory, make_base
 from elasticrec.training.state import TrainingState
 
 N_USERS, N_ITEMS, N_PAIRS = 29_858, 40_981, 1_157_000

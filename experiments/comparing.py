@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elasticrec.data.split import Split
+from elasticrec.evaluation.comparison import paired_t_test
 from elasticrec.evaluation.questions import Part
 from elasticrec.evaluation.ranking import Evaluation
-from elasticrec.evaluation.significance import paired_t_test
 from experiments import lines
 from experiments.command import LOCAL
 

@@ -24,7 +24,7 @@ from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, pick_device, users_at_once
 from elasticrec.evaluation.scoring import effective
 from elasticrec.presets import PRESETS
-from elasticrec.space.composition import Composition
+from elasticrec.space import Composition
 from experiments import command, comparing, lines, tables
 from experiments.command import Task
 from experiments.format3 import Format3, Row, encode

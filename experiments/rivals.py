@@ -19,7 +19,7 @@ import typer
 
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from experiments import command, comparing, default, figures, lines, tables
 from experiments.baselines import BASELINES, BudgetTooSmall
 from experiments.command import Task

@@ -15,7 +15,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice
 from elasticrec.model import Model
 from elasticrec.recommending import Ranker
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from elasticrec.stream.index import read_index
 
 pytest.importorskip("torch")

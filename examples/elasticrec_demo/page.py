@@ -6,9 +6,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elasticrec import __version__
 from elasticrec.cli.inspect import choice_text
 from elasticrec.files import written_whole
-from elasticrec.version import __version__
 from elasticrec_demo import pictures
 
 if TYPE_CHECKING:

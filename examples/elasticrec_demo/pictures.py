@@ -7,7 +7,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from elasticrec.stream.picture import size_text
+from elasticrec.stream.curve import size_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

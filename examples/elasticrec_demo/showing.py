@@ -16,8 +16,7 @@ from elasticrec.presets import Preset
 from elasticrec.rule.config import RuleConfig
 from elasticrec.rule.customize import Rule
 from elasticrec.rule.levels import Levels
-from elasticrec.space.budget import Budget
-from elasticrec.space.composition import Composition
+from elasticrec.space import Budget, Composition
 from elasticrec.stream.curve import curve_persons, evaluate_composition, prefix_composition
 from elasticrec.stream.index import StreamIndex, read_index
 from elasticrec_demo.runtime import device_runtime

@@ -31,7 +31,7 @@ from elasticrec.evaluation.ranking import (
     users_at_once,
 )
 from elasticrec.files import written_whole
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 Stored = Mapping[str, np.ndarray]
 Decoder = Callable[[Stored], "np.ndarray | Neighbours"]

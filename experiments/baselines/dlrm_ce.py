@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from elasticrec.data.split import Split
-from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.space import FLOAT_BYTES, Budget
 from elasticrec.training.bases import Tables
 from experiments.baselines.composed import Maker, scaled, scales_of
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from elasticrec.data.split import Split
-from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.space import FLOAT_BYTES, Budget
 from experiments.baselines.composed import Maker, scaled, scales_of
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.esapn_policy import Search

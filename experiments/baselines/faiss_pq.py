@@ -20,7 +20,7 @@ import torch
 
 from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import pick_device
-from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.space import FLOAT_BYTES, Budget
 from experiments.baselines.codebooks import kmeans, nearest
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import LARGEST, kept_vectors, our_config

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from elasticrec.data.split import Split
-from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.space import FLOAT_BYTES, Budget
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import LARGEST, Training
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
-from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.space import FLOAT_BYTES, Budget
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
 from experiments.baselines.codebooks import Coded, kmeans, nearest, residual_codes

@@ -17,7 +17,7 @@ import numpy as np
 from torch import Tensor
 
 from elasticrec.data.split import Split
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Objective, Vectors
 from elasticrec.training.sampler import Batch

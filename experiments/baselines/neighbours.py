@@ -24,7 +24,7 @@ from elasticrec.compression.linear import ONE_BY_ONE, LinearConfig, linear_lists
 from elasticrec.compression.neighbours import Neighbours, pack_lists
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import by_popularity, validation_recall

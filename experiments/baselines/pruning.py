@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elasticrec.data.split import Split
-from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.space import FLOAT_BYTES, Budget
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import kept_vectors, our_config
 from experiments.baselines.turning import turned

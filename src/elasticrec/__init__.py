@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from elasticrec.recommender import ElasticRecommender
 
-from elasticrec.version import __version__
-
+__version__ = "0.2.0"
 __all__ = ["ElasticRecommender", "__version__"]
 
 

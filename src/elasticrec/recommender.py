@@ -15,7 +15,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.presets import preset as preset_named
 from elasticrec.recommending import Id, Ranker, Recommendation
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.questions import Part

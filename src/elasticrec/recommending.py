@@ -15,7 +15,7 @@ from elasticrec.errors import InputError
 if TYPE_CHECKING:
     from elasticrec.data.ids import Ids
     from elasticrec.model import Model
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
 
 log = logging.getLogger(__name__)
 

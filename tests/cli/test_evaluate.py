@@ -6,7 +6,7 @@ from statistics import mean
 import pytest
 
 from elasticrec.evaluation.ranking import evaluate as evaluate_table
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from elasticrec.stream.curve import evaluate_stream
 from tests.cli.running import refused, run, run_json
 

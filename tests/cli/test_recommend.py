@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from elasticrec.recommending import Ranker
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from tests.cli.running import refused, run, run_json
 
 pytest.importorskip("torch")

@@ -13,7 +13,7 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Scorer, Votes, add_votes, measure
-from elasticrec.space.composition import Composition
+from elasticrec.space import Composition
 
 torch = pytest.importorskip("torch")
 

@@ -65,7 +65,7 @@ def demo(source, quick, monkeypatch):
 def shown(tiny_model, quick, tmp_path_factory):
     """What the demo shows of the shared model, and the folder with its files."""
     from elasticrec.model import Model
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
     from elasticrec_demo.showing import show
 
     place = tmp_path_factory.mktemp("demo")
@@ -211,7 +211,7 @@ def test_bad_input_is_one_line_and_touches_nothing(source, tmp_path, monkeypatch
 
 
 def test_an_unknown_reader_or_a_size_too_small_is_refused(tiny_model, quick, tmp_path):
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
     from elasticrec_demo.showing import show
 
     def ask(**asked):

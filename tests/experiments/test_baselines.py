@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elasticrec.data.synthetic import two_tastes
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from experiments.baselines import BASELINES, BudgetTooSmall, Fitted
 
 BUDGET = Budget(15_000)

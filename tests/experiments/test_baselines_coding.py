@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from experiments.baselines import faiss_pq, pruning
 from experiments.baselines.codebooks import kmeans, nearest
 from experiments.baselines.contract import BudgetTooSmall

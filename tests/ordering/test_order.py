@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from elasticrec.errors import InputError
 from elasticrec.ordering.ladder import OrderConfig, ladder, make_order
 from elasticrec.ordering.order import COLUMN, SLOT, Order
-from elasticrec.space.composition import Composition
+from elasticrec.space import Composition
 
 
 def test_a_neighbour_comes_after_every_so_many_columns() -> None:

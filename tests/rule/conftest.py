@@ -11,7 +11,7 @@ from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks
 from elasticrec.rule.groups import Groups
 from elasticrec.rule.levels import Levels
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 
 def blocks(sizes=(10, 10, 10), N=3, *, d=8, **config):

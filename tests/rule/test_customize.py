@@ -13,7 +13,7 @@ from elasticrec.rule.config import RuleConfig, SearchConfig
 from elasticrec.rule.customize import Rule
 from elasticrec.rule.evolution import Found, Seen
 from elasticrec.rule.randomizer import uniform
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from elasticrec.stream.index import read_index
 
 from .conftest import half_way

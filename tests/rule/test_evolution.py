@@ -7,7 +7,7 @@ from elasticrec.errors import InputError
 from elasticrec.rule.config import MUTATIONS, SearchConfig
 from elasticrec.rule.evolution import Found, Seen, evolve
 from elasticrec.rule.randomizer import uniform
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 from .conftest import all_candidates, blocks, budget_of, half_way, worth
 

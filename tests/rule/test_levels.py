@@ -9,8 +9,8 @@ from elasticrec.ordering.ladder import OrderConfig, make_order
 from elasticrec.ordering.order import Order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.levels import NEVER, Levels, climbed
-from elasticrec.space.budget import Budget
-from elasticrec.stream.ids import stored_ids
+from elasticrec.space import Budget
+from elasticrec.stream.chunk import stored_ids
 from elasticrec.stream.writer import Facts, stream_parts
 
 from .conftest import levels, made_codes

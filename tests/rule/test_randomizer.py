@@ -10,7 +10,7 @@ from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks
 from elasticrec.rule.groups import random_groups
 from elasticrec.rule.randomizer import bounded, draw_counts, pick, random_candidate
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 from .conftest import blocks, budget_of, half_way, levels
 

@@ -4,7 +4,7 @@ import pytest
 
 from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
-from elasticrec.stream.ids import narrowest, stored_ids
+from elasticrec.stream.chunk import narrowest, stored_ids
 
 
 @pytest.mark.parametrize(

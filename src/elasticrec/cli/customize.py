@@ -42,7 +42,7 @@ def customize(
     from elasticrec.errors import InputError
     from elasticrec.files import check_writable
     from elasticrec.model import Model
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
     from elasticrec.stream.customizing import customize_model
     from elasticrec.stream.index import copy_prefix
 

@@ -49,7 +49,7 @@ def demo(
     from elasticrec.data.preparation import PrepareConfig, prepare
     from elasticrec.errors import InputError
     from elasticrec.pipeline import fit
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
     from elasticrec_demo.page import write_page
     from elasticrec_demo.showing import show
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from elasticrec.evaluation.comparison import TTest
     from elasticrec.evaluation.ranking import Evaluation
-    from elasticrec.evaluation.significance import TTest
     from elasticrec.model import Model
 
 
@@ -77,7 +77,7 @@ def _columns(
     """Evaluations of the stream, of the trained vectors, and of popularity."""
     from elasticrec.evaluation.questions import questions
     from elasticrec.evaluation.ranking import evaluate as evaluate_table
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
     from elasticrec.stream.curve import evaluate_popularity, evaluate_stream
 
     size = None if budget is None else Budget.parse(budget)

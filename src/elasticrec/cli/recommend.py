@@ -41,7 +41,7 @@ def recommend(
     from elasticrec.errors import InputError
     from elasticrec.model import Model
     from elasticrec.recommending import Ranker
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
 
     ways = [way for way in (user, items, users_file) if way is not None]
     if len(ways) != 1 or (users_file is None) != (out is None):

@@ -81,7 +81,7 @@ def estimate(
     from elasticrec.cli._log import logged_to_stderr
     from elasticrec.model import Model
     from elasticrec.rule.customize import Rule
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
 
     budgets = [Budget.parse(text) for text in budget or []]
     opened = Model.open(model)
@@ -137,7 +137,7 @@ def customize(
     from elasticrec.files import check_writable
     from elasticrec.model import Model
     from elasticrec.rule.customize import Rule
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
 
     size, opened = Budget.parse(budget), Model.open(model)
     check_writable(output)

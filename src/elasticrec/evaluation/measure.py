@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from elasticrec.compression.neighbours import Neighbours
     from elasticrec.data.interactions import Pairs
     from elasticrec.data.split import Split
-    from elasticrec.space.composition import Composition
+    from elasticrec.space import Composition
 
 Person = Literal["history", "vector"]
 _LARGEST = 32_767

@@ -9,7 +9,7 @@ import numpy as np
 
 from elasticrec.errors import InputError
 from elasticrec.files import fingerprint, written_whole
-from elasticrec.space.composition import Composition
+from elasticrec.space import Composition
 
 COLUMN, SLOT = 0, 1
 """Kinds of step: a range of items gets its next column, or its next neighbour slot."""

@@ -23,7 +23,7 @@ from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.ordering.ladder import OrderConfig, make_order
 from elasticrec.ordering.order import Order
 from elasticrec.ordering.sizes import cut
-from elasticrec.space.composition import Composition
+from elasticrec.space import Composition
 
 log = logging.getLogger(__name__)
 

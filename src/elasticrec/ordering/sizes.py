@@ -6,7 +6,7 @@ import numpy as np
 
 from elasticrec.compression.codes import Codes
 from elasticrec.ordering.order import COLUMN, Order
-from elasticrec.space.composition import Composition
+from elasticrec.space import Composition
 
 _HEAD = 276
 """Bytes of a stream's head beside the vector of an empty history."""

@@ -21,7 +21,7 @@ from elasticrec.rule.free_blocks import FreeBlocks, make_groups
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.randomizer import uniform
 from elasticrec.rule.samples import Measure, Samples, collect
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 if TYPE_CHECKING:
     from elasticrec.data.ids import Ids
@@ -237,6 +237,6 @@ class Rule:
 
 def _id_bytes(ids: Ids, kind: str) -> int:
     """Payload of all ids in a stream."""
-    from elasticrec.stream.ids import stored_ids
+    from elasticrec.stream.chunk import stored_ids
 
     return 0 if kind == "dense" else stored_ids(ids, kind).payload_bytes(0, len(ids))

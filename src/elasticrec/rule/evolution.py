@@ -20,7 +20,7 @@ import numpy as np
 from elasticrec.rule.config import SearchConfig
 from elasticrec.rule.randomizer import bounded, pick, random_candidate
 from elasticrec.rule.search_space import Space
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 Estimate = Callable[[np.ndarray], np.ndarray]
 """estimate(·): candidates (B, G, …) to (B,) quality."""

@@ -13,7 +13,7 @@ import numpy as np
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.groups import Groups, cluster_groups, popularity_groups, random_groups
 from elasticrec.rule.search_space import Space
-from elasticrec.space.budget import FLOAT_BYTES, Budget
+from elasticrec.space import FLOAT_BYTES, Budget
 
 if TYPE_CHECKING:
     from elasticrec.training.table import BlockTable

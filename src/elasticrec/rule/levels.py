@@ -15,8 +15,7 @@ from elasticrec.ordering.order import COLUMN, Order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.groups import even_sizes
 from elasticrec.rule.search_space import Space
-from elasticrec.space.budget import Budget
-from elasticrec.space.composition import Composition
+from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import CHUNK_HEADER, neighbour_bytes
 from elasticrec.stream.format import CODEWORDS, FREE_CHUNKS, head_bytes
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from elasticrec.rule.search_space import Space
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 
 def random_candidate(space: Space, budget: Budget, rng: np.random.Generator) -> np.ndarray:

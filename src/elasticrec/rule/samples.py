@@ -20,7 +20,7 @@ from elasticrec.rule.free_blocks import FreeBlocks, kept_items
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.randomizer import random_candidate
 from elasticrec.rule.search_space import Space
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.measure import Person

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 
 class Space(ABC):

@@ -27,7 +27,7 @@ from elasticrec.serve.models import CATALOGUE, Models, Served
 from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.serve.tokens import Keys, TokenError, bearer
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 from elasticrec.stream.publish import WITHDRAWN, models_document
 
 CACHED = "public, max-age=0, s-maxage=60, must-revalidate, no-transform"

@@ -7,14 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from elasticrec.stream.ids import stored_ids
+from elasticrec.stream.chunk import stored_ids
 from elasticrec.stream.index import copy_prefix
 from elasticrec.stream.writer import Facts, write_stream
 
 if TYPE_CHECKING:
     from elasticrec.model import Model
     from elasticrec.ordering.order import Order
-    from elasticrec.space.budget import Budget
+    from elasticrec.space import Budget
 
 
 def write_stream_of(

@@ -12,6 +12,7 @@ from elasticrec.stream.chunk import (
     CHUNK_HEADER,
     ChunkHeader,
     Kind,
+    StoredIds,
     column_entry,
     neighbour_bytes,
     slot_payload,
@@ -24,7 +25,6 @@ from elasticrec.stream.format import (
     MAX_SCALE,
     head_bytes,
 )
-from elasticrec.stream.ids import StoredIds
 
 if TYPE_CHECKING:
     from elasticrec.compression.codes import Codes

@@ -10,10 +10,9 @@ import numpy as np
 
 from elasticrec.errors import InputError
 from elasticrec.files import written_whole
-from elasticrec.stream.chunk import link_to, seal
+from elasticrec.stream.chunk import StoredIds, link_to, seal
 from elasticrec.stream.cutting import Cutter
 from elasticrec.stream.format import CODEWORDS, LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float
-from elasticrec.stream.ids import StoredIds
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

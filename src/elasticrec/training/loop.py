@@ -14,13 +14,11 @@ from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.stages import stage
-from elasticrec.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-from elasticrec.training.clock import Clock
+from elasticrec.training.checkpoint import Clock, Progress, load_checkpoint, save_checkpoint
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.training.losses import Loss
-from elasticrec.training.memory import keep_freed_memory
-from elasticrec.training.setup import MakeBase, make_base
+from elasticrec.training.setup import MakeBase, keep_freed_memory, make_base
 from elasticrec.training.state import TrainingState
 from elasticrec.training.table import BlockTable
 

@@ -1,11 +1,13 @@
-"""From settings to a base with first vectors."""
+"""Before the first step: an untrained base with its first vectors, and the memory."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.training.bases import Base
@@ -13,7 +15,6 @@ from elasticrec.training.bases.factorization import AggregatedFactorization, Fac
 from elasticrec.training.bases.history import Histories, History
 from elasticrec.training.bases.lightgcn import Graph, LightGCN
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.spectral import spectral_tables
 
 MakeBase = Callable[[Pairs, TrainConfig, torch.Generator], Base]
 """Makes an untrained base for train pairs, on the generator's device."""
@@ -65,3 +66,78 @@ def random_table(rows: int, dimensions: int, scale: float, generator: torch.Gene
     device = generator.device
     numbers = torch.randn(rows, dimensions, generator=generator, device=device)
     return numbers * (scale / dimensions**0.5)
+
+
+def spectral_tables(
+    graph: Graph,
+    dimensions: int,
+    generator: torch.Generator,
+    *,
+    unit: bool = True,
+    power: float = 0.5,
+    rounds: int = 6,
+) -> tuple[Tensor, Tensor]:
+    """(U, D) users and (V, D) items with norms near 1, from a randomised SVD of the graph.
+
+    Args:
+        unit: give every row the norm 1; otherwise all are scaled alike, to a root mean square
+            norm of 1, and frequent users and items stay longer.
+        power: singular values are raised to this before the rows are normalised.
+        rounds: subspace iterations; a few are plenty, since training goes on from here.
+    """
+    n_users, n_items = graph.from_items.shape
+    D = min(dimensions, n_users, n_items)
+    width = min(D + 16, n_users, n_items)
+    basis = torch.randn(n_items, width, generator=generator, device=generator.device)
+    for _ in range(rounds):
+        basis, _ = _orthogonal(graph.from_users @ (graph.from_items @ basis))
+    images = graph.from_items @ basis  # (U, width)
+    # Of the square factor, and in double precision: of the tall one it may not converge on a GPU.
+    Q, R = _orthogonal(images)
+    left, values, right = (x.to(images) for x in torch.linalg.svd(R.double().cpu()))
+    scale = values[:D] ** power
+    users = (Q @ left[:, :D]) * scale
+    items = (basis @ right.T)[:, :D] * scale
+    items = items + 1e-4 * torch.randn(n_items, D, generator=generator, device=items.device)
+    if unit:
+        users, items = normalize(users, dim=1), normalize(items, dim=1)
+    else:
+        users, items = (x / x.square().sum(dim=1).mean().sqrt() for x in (users, items))
+    if D < dimensions:  # a tiny catalogue
+        pad = torch.randn(
+            n_users + n_items, dimensions - D, generator=generator, device=users.device
+        )
+        users = torch.cat([users, pad[:n_users] * 0.01], dim=1)
+        items = torch.cat([items, pad[n_users:] * 0.01], dim=1)
+    # The singular vectors came column by column; training reads whole rows.
+    return users.contiguous(), items.contiguous()
+
+
+def _orthogonal(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Q and R of a tall matrix; from the CPU where a GPU's are not finite.
+
+    A GPU that several processes share now and then gives NaN for finite matrices.
+    """
+    Q, R = torch.linalg.qr(x)
+    if not (Q.isfinite().all() and R.isfinite().all()):
+        Q, R = (part.to(x) for part in torch.linalg.qr(x.double().cpu()))
+    return Q, R
+
+
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+_LARGE = 1 << 30
+
+
+def keep_freed_memory() -> bool:
+    """Tell glibc to keep freed blocks below a gigabyte for reuse; False where that is unknown.
+
+    By default it gives large blocks back to the system at once, and each step then waits for new
+    pages: training took up to twice as long. The setting lasts as long as the process, whose
+    memory stays at its peak.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # not glibc
+        return False
+    settings = ((_M_MMAP_THRESHOLD, _LARGE), (_M_TRIM_THRESHOLD, _LARGE), (_M_TOP_PAD, 1 << 26))
+    return all(mallopt(name, value) == 1 for name, value in settings)

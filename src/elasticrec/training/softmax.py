@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from elasticrec.training.unit import along, dots, inverse_norms
+from elasticrec.training.rows import along, dots, inverse_norms
 
 _NUMBERS_AT_ONCE = 1 << 20
 _LARGEST = torch.finfo(torch.float32).max

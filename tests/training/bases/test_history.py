@@ -10,8 +10,8 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.training.bases import Leaves
 from elasticrec.training.bases.factorization import AggregatedFactorization
 from elasticrec.training.bases.history import Histories, History, sum_of_others
+from elasticrec.training.rows import unit as rows_of_norm_1
 from elasticrec.training.sampler import Batch
-from elasticrec.training.unit import unit as rows_of_norm_1
 
 
 def draw(seed, n_users=7, n_items=9, share=0.4):

@@ -10,9 +10,8 @@ from torch.nn.functional import embedding_bag
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.training.bases import Leaves, Tables
-from elasticrec.training.rows import ascending, take
+from elasticrec.training.rows import along, ascending, inverse_norms, take, unit
 from elasticrec.training.sampler import Batch
-from elasticrec.training.unit import along, inverse_norms, unit
 
 
 class Histories:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.space.budget import Budget
+from elasticrec.space import Budget
 
 AMAZON, YELP = 91_599, 105_843
 
