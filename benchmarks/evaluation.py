@@ -38,13 +38,14 @@ def make_world(n_users: int, seed: int) -> tuple[np.ndarray, np.ndarray, Questio
             (rows[:, SEEN:], taken[:, SEEN:]),
         )
     )
-    return users, items, Questions(np.arange(n_users), seen, relevant)
+    return users, items, Questions(np.arange(n_users), seen, relevant, seen)
 
 
 def first(asked: Questions, n: int) -> Questions:
     """The questions about the first n users."""
     some = np.arange(n)
-    return Questions(asked.users[:n], asked.seen.rows(some), asked.relevant.rows(some))
+    seen = asked.seen.rows(some)
+    return Questions(asked.users[:n], seen, asked.relevant.rows(some), seen)
 
 
 def plain_evaluation(users: np.ndarray, items: np.ndarray, asked: Questions) -> dict[str, float]:

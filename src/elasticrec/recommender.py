@@ -115,8 +115,6 @@ class ElasticRecommender:
         """Evaluate the file of a budget, or the whole stream, on the held-out items of a part."""
         from elasticrec.stream.curve import evaluate_stream
 
-        if isinstance(metrics, str):
-            raise InputError(f"metrics: {metrics!r}, expected a list such as ['recall@50']")
         size = None if budget is None else Budget.of(budget)
         return evaluate_stream(self.model, size, part=part, metrics=metrics, device=self.device)
 

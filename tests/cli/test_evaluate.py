@@ -20,8 +20,8 @@ def test_a_file_stands_beside_the_vectors_and_popularity(tiny_model):
     vectors = evaluate_table(tiny_model.table, tiny_model.split, metrics=metrics)
     found = run_json(*asked)
     assert (found["part"], found["n_users"]) == ("test", stream.n_users)
-    assert found["stream"] == {**stream.metrics, "coverage": stream.coverage}
-    assert found["vectors"] == {**vectors.metrics, "coverage": vectors.coverage}
+    assert found["stream"] == stream.metrics
+    assert found["vectors"] == vectors.metrics
     assert found["popularity"]["recall@7"] < found["stream"]["recall@7"]
     lines = [line.split() for line in run(*asked).splitlines()]
     assert lines[0] == ["Test,", str(stream.n_users), "users", "stream", "vectors", "popularity"]
@@ -63,6 +63,20 @@ def test_two_models_are_compared_user_by_user(tiny_model, tiny_vectors):
     assert row[-2:] == [f"{difference:+.4f}", f"{test['p']:.2g}"]
 
 
+def test_what_all_lists_have_together_has_no_t_test(tiny_model):
+    asked = ("evaluate", tiny_model.root, "--compare", tiny_model.root)
+    metrics = ("--metric", "coverage@9", "--metric", "map@9", "--metric", "diversity@9")
+    found = run_json(*asked, *metrics)
+    assert set(found["t_tests"]) == {"map@9", "diversity@9"}
+    assert 0 < found["popularity"]["coverage@9"] < found["stream"]["coverage@9"] <= 1
+    lines = [line.split() for line in run(*asked, *metrics).splitlines()]
+    assert [(line[0], len(line)) for line in lines[1:]] == [
+        ("coverage@9", 5),
+        ("map@9", 7),
+        ("diversity@9", 7),
+    ]
+
+
 def test_a_model_beside_itself_does_not_differ(tiny_model):
     asked = ("evaluate", tiny_model.root, "--compare", tiny_model.root, "--metric", "recall@7")
     assert run_json(*asked)["t_tests"]["recall@7"]["difference"] == 0
@@ -71,7 +85,10 @@ def test_a_model_beside_itself_does_not_differ(tiny_model):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--metric", "precision@5"], "unknown metric 'precision@5'; expected recall, ndcg, hit"),
+        (
+            ["--metric", "precision@5"],
+            "unknown metric 'precision@5'; expected recall, ndcg, hit, mrr",
+        ),
         (["--metric", "recall@0"], "recall@0"),
         (["--per-user", "nowhere/values.csv"], "there is no folder nowhere"),
         (["--compare", "nowhere"], "nowhere: is no model"),

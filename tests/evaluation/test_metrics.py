@@ -15,12 +15,16 @@ from elasticrec.evaluation.metrics import (
     NOT_LISTED,
     Metric,
     hit_at,
+    map_at,
     metrics_from_ranks,
+    mrr_at,
     ndcg_at,
     parse_metric,
     parse_metrics,
     recall_at,
 )
+
+NAMES = [f"{name}@5" for name in METRICS]
 
 
 def test_recall_divides_by_all_relevant_items() -> None:
@@ -47,6 +51,19 @@ def test_hit_known_answers() -> None:
     assert hit_at(2, ranked=[7, 3], relevant={3, 9}) == 1.0
 
 
+def test_mrr_known_answers() -> None:
+    assert mrr_at(3, ranked=[7, 3, 9], relevant={3, 9}) == 1 / 2
+    assert mrr_at(1, ranked=[7, 3, 9], relevant={3, 9}) == 0.0
+
+
+def test_map_known_answers() -> None:
+    # Hits in places 1 and 3 of 3 relevant items: (1/1 + 2/3) / 3.
+    assert map_at(4, ranked=[3, 7, 9, 8], relevant={3, 9, 5}) == pytest.approx(5 / 9)
+    # A list of 2 can hold 2 of the 3.
+    assert map_at(2, ranked=[3, 9, 7], relevant={3, 9, 5}) == 1.0
+    assert map_at(3, ranked=[7, 8, 9], relevant={9}) == pytest.approx(1 / 3)
+
+
 @pytest.mark.parametrize("measure", METRICS.values())
 def test_without_relevant_items_nothing_is_defined(measure) -> None:
     with pytest.raises(ValueError, match="no relevant item"):
@@ -61,16 +78,22 @@ def test_parse() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["recall", "recall@", "recall@0", "recall@-3", "recall@2.5", "precision@20", "@20", "²"]
+    "text",
+    [
+        *("recall", "recall@", "recall@0", "recall@-3", "recall@2.5", "precision@20", "@20", "²"),
+        *("coverage@20", "recall@9999999999", f"recall@{'1' * 5_000}"),
+    ],
 )
 def test_unknown_metrics_are_refused_with_what_was_expected(text: str) -> None:
-    with pytest.raises(InputError, match="expected recall, ndcg, hit with a length: recall@20"):
+    with pytest.raises(InputError, match="hit, mrr, map with a length: recall@20"):
         parse_metric(text)
 
 
 def test_no_metric_is_refused() -> None:
     with pytest.raises(InputError, match="at least one"):
         parse_metrics([])
+    with pytest.raises(InputError, match="metrics: 'recall@20', expected a list"):
+        parse_metrics("recall@20")
 
 
 def test_ranks_known_answers() -> None:
@@ -78,22 +101,22 @@ def test_ranks_known_answers() -> None:
     values = metrics_from_ranks(
         np.array([0, 2, 4, NOT_LISTED], dtype=np.int32),
         np.array([0, 2, 4]),
-        ["recall@2", "recall@5", "ndcg@3", "hit@4"],
+        ["recall@2", "recall@5", "ndcg@3", "hit@4", "mrr@5", "map@5"],
     )
     np.testing.assert_allclose(values["recall@2"], [0.5, 0])
     np.testing.assert_allclose(values["recall@5"], [1, 0.5])
     np.testing.assert_allclose(values["ndcg@3"], [1.5 / (1 + 1 / log2(3)), 0])
     np.testing.assert_allclose(values["hit@4"], [1, 0])
+    np.testing.assert_allclose(values["mrr@5"], [1, 1 / 5])
+    np.testing.assert_allclose(values["map@5"], [(1 + 2 / 3) / 2, 1 / 5 / 2])
 
 
 def test_ranks_of_the_top_alone_are_enough() -> None:
-    full = metrics_from_ranks(
-        np.array([0, 90, 70, 3, 95]), np.array([0, 2, 3, 5]), ["recall@5", "ndcg@5", "hit@5"]
-    )
+    full = metrics_from_ranks(np.array([0, 90, 70, 3, 95]), np.array([0, 2, 3, 5]), NAMES)
     top = metrics_from_ranks(
         np.array([0, 3]),
         np.array([0, 1, 1, 2]),
-        ["recall@5", "ndcg@5", "hit@5"],
+        NAMES,
         n_relevant=np.array([2, 1, 2]),
     )
     for name in full:
@@ -129,9 +152,9 @@ def test_rank_form_equals_list_form(world, k: int) -> None:
 
 def test_many_evaluations_at_once_equal_one_by_one() -> None:
     rng = np.random.default_rng(0)
-    ranks = rng.integers(0, 30, size=(3, 4, 11))
+    ranks = rng.permuted(np.broadcast_to(np.arange(30), (3, 4, 30)), axis=-1)[..., :11]
     indptr = np.array([0, 1, 5, 7, 11])
-    names = ["recall@5", "ndcg@10", "hit@3"]
+    names = ["recall@5", "ndcg@10", "hit@3", "mrr@20", "map@6"]
     together = metrics_from_ranks(ranks, indptr, names)
     for a, b in np.ndindex(3, 4):
         alone = metrics_from_ranks(ranks[a, b], indptr, names)

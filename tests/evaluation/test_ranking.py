@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
+from elasticrec.evaluation.lists import coverage_of, diversity_of, gini_of, novelty_of
 from elasticrec.evaluation.metrics import METRICS, metrics_from_ranks
 from elasticrec.evaluation.questions import questions
 from elasticrec.evaluation.ranking import evaluate, evaluate_vectors
@@ -22,7 +23,10 @@ from elasticrec.training.table import BlockTable
 
 torch = pytest.importorskip("torch")
 
-NAMES = ["recall@1", "recall@3", "ndcg@3", "hit@2", "recall@50"]
+NAMES = ["recall@1", "recall@3", "ndcg@3", "hit@2", "recall@50", "mrr@3", "map@4"]
+LISTWISE = ["coverage@2", "coverage@50", "gini@3", "novelty@3", "diversity@3", "diversity@50"]
+TOGETHER = {"coverage": coverage_of, "gini": gini_of}
+PER_USER = {"novelty": novelty_of, "diversity": diversity_of}
 
 
 def make_split(parts: np.ndarray) -> Split:
@@ -72,10 +76,11 @@ def test_known_answers_on_test() -> None:
     assert str(found).startswith("recall@1 0.2500, recall@3 1.0000")
 
 
-def test_coverage_counts_items_on_the_longest_lists() -> None:
-    assert evaluate(scored(SCORES), SPLIT, metrics=["hit@1"]).coverage == 2 / 5  # items 4 and 0
-    both = evaluate(scored(SCORES), SPLIT, metrics=["hit@1", "hit@2"])
-    assert both.coverage == 4 / 5  # 4, 3 and 0, 1
+def test_coverage_counts_items_on_lists_of_its_length() -> None:
+    found = evaluate(scored(SCORES), SPLIT, metrics=["coverage@1", "hit@2", "coverage@2"]).metrics
+    assert list(found) == ["coverage@1", "hit@2", "coverage@2"]
+    assert found["coverage@1"] == 2 / 5  # items 4 and 0
+    assert found["coverage@2"] == 4 / 5  # 4, 3 and 0, 1
 
 
 def test_validation_hides_train_alone() -> None:
@@ -116,7 +121,11 @@ def worlds(draw) -> tuple[np.ndarray, Split]:
 def test_agrees_with_brute_force(world, batch_size: int) -> None:
     scores, split = world
     found = evaluate(
-        scored(scores), split, metrics=NAMES, batch_size=batch_size, keep_per_user=True
+        scored(scores),
+        split,
+        metrics=[*NAMES, *LISTWISE],
+        batch_size=batch_size,
+        keep_per_user=True,
     )
     users = [u for u in range(split.n_users) if len(split.test.of(u))]
     hidden = [np.concatenate([split.train.of(u), split.validation.of(u)]) for u in users]
@@ -130,7 +139,14 @@ def test_agrees_with_brute_force(world, batch_size: int) -> None:
         ]
         np.testing.assert_allclose(found.per_user[name], expected, rtol=1e-12)
         assert found.metrics[name] == pytest.approx(np.mean(expected))
-    assert found.coverage == len(np.unique(np.concatenate(lists))) / split.n_items
+    for name in LISTWISE:
+        kind, _, k = name.partition("@")
+        shown = [ranked[: int(k)].tolist() for ranked in lists]
+        if kind in TOGETHER:
+            assert found.metrics[name] == pytest.approx(TOGETHER[kind](shown, split.train))
+        else:
+            expected = [PER_USER[kind](listed, split.train) for listed in shown]
+            np.testing.assert_allclose(found.per_user[name], expected, rtol=1e-12, atol=1e-12)
 
 
 @settings(deadline=None, max_examples=60)
@@ -167,7 +183,6 @@ def test_batch_size_changes_nothing() -> None:
     ]
     for run in runs[1:]:
         assert run.metrics == runs[0].metrics
-        assert run.coverage == runs[0].coverage
         for name in NAMES:
             np.testing.assert_array_equal(run.per_user[name], runs[0].per_user[name])
 
@@ -184,7 +199,6 @@ def test_both_scores_are_ranked_as_their_twins_say(score: str, reference) -> Non
     expected = evaluate(scored(twin), split, metrics=NAMES, keep_per_user=True)
     found = evaluate(make_table(users, blocks, score), split, metrics=NAMES, keep_per_user=True)
     assert found.metrics == expected.metrics
-    assert found.coverage == expected.coverage
 
 
 def test_a_table_without_users_folds_in_from_train() -> None:
@@ -246,6 +260,5 @@ def test_gpu_agrees_with_cpu() -> None:
     on_cpu = evaluate(table, split, metrics=NAMES, keep_per_user=True, device="cpu")
     on_gpu = evaluate(table, split, metrics=NAMES, keep_per_user=True, device="cuda")
     assert on_gpu.metrics == on_cpu.metrics
-    assert on_gpu.coverage == on_cpu.coverage
     for name in NAMES:
         np.testing.assert_array_equal(on_gpu.per_user[name], on_cpu.per_user[name])

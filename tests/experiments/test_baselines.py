@@ -63,7 +63,6 @@ def test_ranks_alike_after_loading(case, world, tmp_path):
     before, after = (each.evaluate(world, metrics, device="cpu") for each in (fitted, loaded))
     for metric in metrics:
         np.testing.assert_array_equal(before.per_user[metric], after.per_user[metric])
-    assert before.coverage == after.coverage
     assert (loaded.n_bytes, loaded.dimensions) == (fitted.n_bytes, fitted.dimensions)
     assert loaded.seconds == fitted.seconds > 0
 

@@ -29,7 +29,11 @@ def evaluate(
     part: Annotated[Part, typer.Option(help="Which held-out part to rank.")] = Part.test,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="recall@K, ndcg@K or hit@K; may be repeated.", metavar="NAME@K"),
+        typer.Option(
+            help="recall, ndcg, hit, mrr, map, coverage, gini, novelty or diversity, with a length "
+            "of the list; may be repeated.",
+            metavar="NAME@K",
+        ),
     ] = None,
     compare: Annotated[
         Path | None, typer.Option(help="Another model: paired t-test over the same users.")
@@ -109,7 +113,7 @@ def _print_json(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest
 
     fields: dict[str, Any] = {"part": part.value, "n_users": found["stream"].n_users}
     for name, each in found.items():
-        fields[name] = {**each.metrics, "coverage": each.coverage}
+        fields[name] = each.metrics
     if tests is not None:
         fields["t_tests"] = {name: asdict(test) for name, test in tests.items()}
         for test in fields["t_tests"].values():
@@ -127,8 +131,7 @@ def _print_table(part: Part, found: dict[str, Evaluation], tests: dict[str, TTes
         table.add_column(heading, justify="right")
     for name in found["stream"].metrics:
         cells = [f"{each.metrics[name]:.4f}" for each in found.values()]
-        if tests is not None:
+        if tests is not None and name in tests:
             cells += [f"{tests[name].difference:+.4f}", f"{tests[name].p:.2g}"]
         table.add_row(name, *cells)
-    table.add_row("coverage", *(f"{each.coverage:.4f}" for each in found.values()))
     Console().print(table)

@@ -1,7 +1,8 @@
-"""Recall@K, NDCG@K and hit rate: of one ranked list, and of many users from the ranks alone.
+"""Metrics of hits: of one ranked list, and of many users from the ranks alone.
 
 `recall_at`, `ndcg_at`, … are the definitions, one list at a time. `metrics_from_ranks` is their
-fast twin: it needs only the rank of each relevant item.
+fast twin: it needs only the rank of each relevant item. Metrics that look at all that is listed,
+such as coverage, are in `lists`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import numpy as np
 
 from elasticrec.errors import InputError
 
-DEFAULT_METRICS = ("recall@20", "recall@50", "ndcg@20", "ndcg@50", "hit@20")
+DEFAULT_METRICS = (
+    *("recall@20", "recall@50", "ndcg@20", "ndcg@50", "hit@20", "mrr@20", "map@20"),
+    *("coverage@20", "gini@20", "novelty@20", "diversity@20"),
+)
 """Metrics where none are named."""
 
 NOT_LISTED = np.iinfo(np.int32).max
@@ -43,6 +47,23 @@ def hit_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
     return float(not _wanted(relevant).isdisjoint(ranked[:k]))
 
 
+def mrr_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
+    """1 / place of the first hit among the first k; 0.0 without any."""
+    wanted = _wanted(relevant)
+    return next((1 / place for place, item in enumerate(ranked[:k], 1) if item in wanted), 0.0)
+
+
+def map_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
+    """Sum over hits among the first k of the share of hits up to there, by the most hits possible.
+
+    Most possible are min(k, number of relevant items).
+    """
+    wanted = _wanted(relevant)
+    places = [place for place, item in enumerate(ranked[:k], 1) if item in wanted]
+    shares = (hits / place for hits, place in enumerate(places, 1))
+    return sum(shares) / min(k, len(wanted))
+
+
 def _wanted(relevant: Collection[Any]) -> set[Any]:
     """The relevant items as a set; without any, no metric is defined."""
     if not relevant:
@@ -54,21 +75,26 @@ METRICS: dict[str, Callable[[int, Sequence[Any], Collection[Any]], float]] = {
     "recall": recall_at,
     "ndcg": ndcg_at,
     "hit": hit_at,
+    "mrr": mrr_at,
+    "map": map_at,
 }
-"""Each metric's definition by its name before the `@`."""
+"""The definition of each metric of hits by its name before the `@`."""
+
+LISTWISE = ("coverage", "gini", "novelty", "diversity")
+"""Metrics of all that is listed, relevant or not; `lists` defines them."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One thing to measure: a name of `METRICS` and how long the list is."""
+    """One thing to measure: a name of `METRICS` or `LISTWISE` and how long the list is."""
 
     name: str
-    """`recall`, `ndcg` or `hit`."""
+    """The name before the `@`."""
     k: int
     """K: how many items are shown."""
 
     def __post_init__(self) -> None:
-        if self.name not in METRICS or self.k < 1:
+        if self.name not in (*METRICS, *LISTWISE) or not 1 <= self.k < NOT_LISTED:
             raise InputError(_expected(str(self)))
 
     def __str__(self) -> str:
@@ -76,24 +102,32 @@ class Metric:
 
 
 def parse_metric(text: str) -> Metric:
-    """The metric that a text such as `recall@50` names."""
-    name, _, k = text.strip().lower().partition("@")
-    if name not in METRICS or not (k.isascii() and k.isdigit()):
-        raise InputError(_expected(text))
-    return Metric(name, int(k))
+    """The metric of hits that a text such as `recall@50` names, by which a choice can be made."""
+    return _parsed(text, METRICS)
 
 
 def parse_metrics(texts: Iterable[str]) -> tuple[Metric, ...]:
-    """The metrics that some texts name, each once, in the order given; at least one."""
-    parsed = tuple(dict.fromkeys(parse_metric(text) for text in texts))
+    """The metrics, of hits or of lists, that some texts name: each once, at least one."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise InputError(f"metrics: {texts!r}, expected a list such as ['recall@50']")
+    parsed = tuple(dict.fromkeys(_parsed(text, (*METRICS, *LISTWISE)) for text in texts))
     if not parsed:
         raise InputError("no metric was named; expected at least one, such as recall@20")
     return parsed
 
 
-def _expected(found: str) -> str:
+def _parsed(text: str, known: Collection[str]) -> Metric:
+    """The metric that a text names, if it is one of the known."""
+    name, _, k = str(text).strip().lower().partition("@")
+    sound = k.isascii() and k.isdigit() and len(k) < 10 and int(k) > 0
+    if name not in known or not sound:
+        raise InputError(_expected(text, known))
+    return Metric(name, int(k))
+
+
+def _expected(found: str, known: Collection[str] = (*METRICS, *LISTWISE)) -> str:
     """The one line that says which metrics exist."""
-    return f"unknown metric {found!r}; expected {', '.join(METRICS)} with a length: recall@20"
+    return f"unknown metric {found!r}; expected {', '.join(known)} with a length: recall@20"
 
 
 def metrics_from_ranks(
@@ -110,7 +144,7 @@ def metrics_from_ranks(
             higher, or score the same and have a lower index; `NOT_LISTED` if she is never shown
             it. Leading axes are separate evaluations of the same users.
         indptr: (U + 1,) user u's ranks are `ranks[..., indptr[u]:indptr[u + 1]]`.
-        names: such as `recall@20`.
+        names: such as `recall@20`; metrics of hits.
         n_relevant: (U,) how many relevant items each user has, where `ranks` holds only those
             near the top; by default as many as she has ranks. At least one each.
     """
@@ -121,12 +155,19 @@ def metrics_from_ranks(
             "some user has no relevant item or fewer than she has ranks; leave such users out"
         )
     values = {}
-    for metric in parse_metrics(names):
-        k = metric.k
+    for metric in map(parse_metric, names):
+        top = ranks < metric.k
+        most = np.minimum(n_relevant, metric.k)
         if metric.name == "ndcg":
-            found = _sum_per_user(gains_at(k, ranks), indptr) / best_gains(k, n_relevant)
+            gain = _sum_per_user(gains_at(metric.k, ranks), indptr)
+            found = gain / best_gains(metric.k, n_relevant)
+        elif metric.name == "map":
+            found = _sum_per_user(_hits_so_far(ranks, indptr) * _inverse(ranks, top), indptr) / most
+        elif metric.name == "mrr":
+            first = _hits_so_far(ranks, indptr) == 1
+            found = _sum_per_user(first * _inverse(ranks, top), indptr)
         else:
-            hits = _sum_per_user((ranks < k).astype(np.float64), indptr)
+            hits = _sum_per_user(top.astype(np.float64), indptr)
             found = hits / n_relevant if metric.name == "recall" else np.minimum(hits, 1.0)
         values[str(metric)] = found
     return values
@@ -143,6 +184,21 @@ def best_gains(k: int, n_relevant: np.ndarray) -> np.ndarray:
     best = np.cumsum(1 / np.log2(np.arange(k) + 2.0))  # of 1, 2, … K hits
     found: np.ndarray = best[np.minimum(n_relevant, k) - 1]
     return found
+
+
+def _inverse(ranks: np.ndarray, top: np.ndarray) -> np.ndarray:
+    """(..., n) 1 / place of the ranks at the top, 0 of the others."""
+    return np.where(top, 1 / (np.where(top, ranks, 0) + 1.0), 0.0)
+
+
+def _hits_so_far(ranks: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """(..., n) how many relevant items of the same user stand at each rank or above, from 1."""
+    users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    by_rank = np.argsort((users << 32) + ranks, axis=-1)
+    hits = np.empty(by_rank.shape, dtype=np.int64)
+    counts = np.broadcast_to(np.arange(1, len(users) + 1) - indptr[users], by_rank.shape)
+    np.put_along_axis(hits, by_rank, counts, axis=-1)
+    return hits
 
 
 def _sum_per_user(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:

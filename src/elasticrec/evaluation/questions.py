@@ -26,6 +26,8 @@ class Questions:
     """n users: the items that are not shown to each."""
     relevant: Pairs
     """n users: the items that are relevant to each, at least one."""
+    train: Pairs
+    """All users: what was trained on, by which lists are judged as new or varied."""
 
 
 def questions(split: Split, part: Part = "test", users: np.ndarray | None = None) -> Questions:
@@ -48,4 +50,4 @@ def questions(split: Split, part: Part = "test", users: np.ndarray | None = None
     seen = split.train.rows(asked)
     if part == "test":
         seen = seen.union(split.validation.rows(asked))
-    return Questions(asked, seen, relevant.rows(asked))
+    return Questions(asked, seen, relevant.rows(asked), split.train)

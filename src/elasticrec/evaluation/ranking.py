@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elasticrec.errors import InputError
+from elasticrec.evaluation.lists import metrics_of_lists
 from elasticrec.evaluation.metrics import (
     DEFAULT_METRICS,
+    LISTWISE,
     NOT_LISTED,
     metrics_from_ranks,
     parse_metrics,
@@ -31,22 +33,20 @@ ScoreBatch = Callable[[int, int], "Tensor"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Metrics of the ranks of some users' relevant items."""
+    """Metrics of the lists of some users."""
 
     metrics: dict[str, float]
-    """Mean over users, by name: `recall@20`, …"""
-    coverage: float
-    """Share of all items that stand in at least one user's list of the largest K."""
+    """By name: means over users such as `recall@20`, and `coverage@20` and `gini@20` of all."""
     n_users: int
     """Users with relevant items, who count in the means."""
     users: np.ndarray
     """(n_users,) their numbers."""
     per_user: dict[str, np.ndarray] | None = None
-    """Each metric's value per user, parallel to `users`, where they were kept."""
+    """Each mean's values per user, parallel to `users`, where they were kept."""
 
     def __str__(self) -> str:
         named = [f"{name} {value:.4f}" for name, value in self.metrics.items()]
-        return ", ".join([*named, f"coverage {self.coverage:.3f}", f"{self.n_users:,} users"])
+        return ", ".join([*named, f"{self.n_users:,} users"])
 
 
 def evaluate(
@@ -155,13 +155,19 @@ def evaluate_scores(
     keep_per_user: bool = False,
 ) -> Evaluation:
     """Evaluate any scores on each person's relevant items; the rest is as in `evaluate`."""
-    names = [str(metric) for metric in parse_metrics(metrics)]
-    k = max(metric.k for metric in parse_metrics(names))
-    ranks, shown = rank_relevant(score_batch, asked, k, batch_size=batch_size, device=device)
-    per_user = metrics_from_ranks(ranks, asked.relevant.indptr, names)
+    asked_for = parse_metrics(metrics)
+    k = max(metric.k for metric in asked_for)
+    ranks, lists = rank_relevant(score_batch, asked, k, batch_size=batch_size, device=device)
+    by_hits = [str(metric) for metric in asked_for if metric.name not in LISTWISE]
+    by_lists = [str(metric) for metric in asked_for if metric.name in LISTWISE]
+    per_user = metrics_from_ranks(ranks, asked.relevant.indptr, by_hits)
+    together: dict[str, float] = {}
+    if by_lists:
+        together, listwise = metrics_of_lists(lists, asked.train, by_lists)
+        per_user |= listwise
+    means = {**together, **{name: float(values.mean()) for name, values in per_user.items()}}
     return Evaluation(
-        metrics={name: float(values.mean()) for name, values in per_user.items()},
-        coverage=float(shown.mean()),
+        metrics={str(metric): means[str(metric)] for metric in asked_for},
         n_users=len(asked.users),
         users=asked.users,
         per_user=per_user if keep_per_user else None,
@@ -171,7 +177,10 @@ def evaluate_scores(
 def rank_relevant(
     score_batch: ScoreBatch, asked: Questions, k: int, *, batch_size: int, device: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rank of each relevant pair among the first k, else NOT_LISTED; and (V,) who is listed."""
+    """The rank of each relevant pair among the first k, else NOT_LISTED; and the lists (n, k).
+
+    A list that ends early is filled with -1.
+    """
     import torch
 
     V = asked.seen.n_items
@@ -179,20 +188,20 @@ def rank_relevant(
     wanted = torch.as_tensor(asked.relevant.users.astype(np.int64) * V + asked.relevant.items)
     wanted = wanted.to(device)  # ascending: users are, and items within a user
     ranks = torch.full((len(wanted),), NOT_LISTED, dtype=torch.int32, device=device)
-    shown = torch.zeros(V + 1, dtype=torch.bool, device=device)  # the last stands for "nothing"
+    lists = torch.empty((len(asked.users), min(k, V)), dtype=torch.int32)
     for start in range(0, len(asked.users), batch_size):
         stop = min(start + batch_size, len(asked.users))
         offsets = asked.seen.indptr[start : stop + 1]
         scores = score_batch(start, stop)
         hide(scores, torch.as_tensor(offsets - offsets[0]), seen[offsets[0] : offsets[-1]])
         listed = top_items(scores, k).items  # (B, K)
-        shown[listed] = True
+        lists[start:stop] = listed.to(torch.int32)
         keys = torch.arange(start, stop, device=device).unsqueeze(1) * V + listed
         keys = keys.masked_fill_(listed < 0, -1)
         places = torch.searchsorted(wanted, keys).clamp_(max=len(wanted) - 1)
         hits = wanted[places] == keys
         ranks[places[hits]] = hits.nonzero()[:, 1].to(torch.int32)
-    return ranks.cpu().numpy(), shown[:-1].cpu().numpy()
+    return ranks.cpu().numpy(), lists.numpy()
 
 
 def _tensor(vectors: Any, device: str) -> Tensor:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from elasticrec.errors import InputError
-from elasticrec.evaluation.metrics import parse_metrics
+from elasticrec.evaluation.metrics import parse_metric
 
 if TYPE_CHECKING:
     from elasticrec.data.interactions import Pairs
@@ -137,7 +137,7 @@ class TrainConfig:
         exponent = self.popularity_exponent
         if not (exponent >= 0 or exponent == -1):
             raise InputError(f"popularity_exponent is {exponent}; expected -1, or 0 or more")
-        parse_metrics((self.metric,))
+        parse_metric(self.metric)
         if self.aggregation and self.base != "mf":
             raise InputError(f"aggregation is for base='mf', got {self.base!r}")
         if self.loss == "bpr" and self.cooccurrence:
