@@ -16,7 +16,7 @@ from elasticrec.training.bases.history import Histories, others_and_items
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import take
 from elasticrec.training.sampler import Batch
-from elasticrec.training.setup import OWN_SHARE, first_vectors
+from elasticrec.training.setup import first_vectors
 from experiments.baselines.contract import Stored
 from experiments.baselines.fitting import Training
 from experiments.baselines.packing import code_scales, decode_scales
@@ -74,7 +74,7 @@ class Maker:
         """The base, from spectral vectors or from random ones."""
         users, items = first_vectors(train, config, generator)
         histories = Histories(train, generator.device) if config.aggregation else None
-        users = users * OWN_SHARE if config.aggregation else users
+        users = users * config.own_norm if config.aggregation else users
         tables = self.composition.tables(items, generator)
         self.base = Composed(users, tables, self.composition.compose, histories)
         return self.base

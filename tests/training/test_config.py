@@ -22,6 +22,9 @@ from elasticrec.training.config import TrainConfig
         ({"loss": "bpr"}, r"cooccurrence is 0\.3 with loss='bpr'"),
         ({"metric": "recal@50"}, "recal@50"),
         ({"aggregation": True}, "aggregation is for base='mf', got 'history'"),
+        ({"exponents": (0.1, 0.2)}, "expected to rise from 0"),
+        ({"exponents": (0.0, 0.2, 0.1)}, "expected to rise from 0"),
+        ({"betas": (0.9, 1.0)}, "expected two rates below 1"),
         ({"popularity_exponent": -0.5}, r"popularity_exponent is -0\.5; expected -1, or 0 or"),
     ],
 )
@@ -43,6 +46,15 @@ def test_batches_are_the_largest_halves_with_a_hundred_steps(n, batch_size):
     assert size == max(enough, default=halves[-1])
 
 
+def test_the_limits_of_a_batch_are_settings():
+    config = TrainConfig(batch_size=256, fewest_steps=10)
+    assert config.sized(pairs(1_280, 10)).batch_size == 128
+    assert replace(config, fewest_steps=40).sized(pairs(1_280, 10)).batch_size == 64
+    assert (
+        replace(config, fewest_steps=40, smallest_batch=32).sized(pairs(1_280, 10)).batch_size == 32
+    )
+
+
 def test_a_softmax_tells_from_at_most_half_of_all_items():
     config = TrainConfig(negatives=4096)
     assert config.sized(pairs(5, 8828)).negatives == 4096
@@ -62,3 +74,5 @@ def test_sparse_data_are_visited_more_often():
     assert epochs(100_000, 10) == 8
     assert epochs(706_742, 40_981, visits=275) == 16
     assert epochs(706_742, 40_981, epochs=3) == 3
+    assert epochs(100_000, 50_000, most_epochs=12) == 12
+    assert epochs(100_000, 10, fewest_epochs=5) == 5

@@ -31,8 +31,9 @@ def test_touched_rows_move_as_adam_moves_them_alone(seed, n_touched, at_once):
     rows = torch.randperm(7, generator=generator)[:n_touched].sort().values
     before = tables["users"].clone()
     copy = torch.nn.Parameter(before[rows].clone())
-    reference = torch.optim.Adam([copy], betas=(0.9, 0.999), eps=1e-8)
-    ours = RowAdam(tables)
+    config = TrainConfig(betas=(0.8, 0.95), epsilon=1e-3)
+    reference = torch.optim.Adam([copy], betas=config.betas, eps=config.epsilon)
+    ours = RowAdam(tables, config)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(optimizer, "_AT_ONCE", at_once)
         for step in range(8):
@@ -51,8 +52,8 @@ def test_touched_rows_move_as_adam_moves_them_alone(seed, n_touched, at_once):
 def test_a_whole_table_moves_like_all_of_its_rows():
     one, two = draw(0, items=(4, 3)), draw(0, items=(4, 3))
     grad = torch.randn(3, 4, generator=torch.Generator().manual_seed(5)).T  # stored by columns
-    RowAdam(one).step({"items": grad}, {}, 0.1)
-    RowAdam(two).step({"items": grad.contiguous()}, {"items": torch.arange(4)}, 0.1)
+    RowAdam(one, TrainConfig()).step({"items": grad}, {}, 0.1)
+    RowAdam(two, TrainConfig()).step({"items": grad.contiguous()}, {"items": torch.arange(4)}, 0.1)
     assert torch.equal(one["items"], two["items"])
 
 
@@ -63,11 +64,11 @@ def test_restored_it_goes_on_as_if_never_stopped():
             ours.step({"items": grad}, {"items": torch.tensor([step % 3, 3])}, 0.1)
 
     tables = draw(0, items=(4, 2))
-    whole = RowAdam(tables)
+    whole = RowAdam(tables, TrainConfig())
     run(range(6), whole)
-    first = RowAdam(draw(0, items=(4, 2)))
+    first = RowAdam(draw(0, items=(4, 2)), TrainConfig())
     run(range(3), first)
-    again = RowAdam({"items": first.tables["items"].clone()})
+    again = RowAdam({"items": first.tables["items"].clone()}, TrainConfig())
     again.restore({name: t.clone() for name, t in first.state().items()}, first.steps)
     run(range(3, 6), again)
     assert torch.equal(again.tables["items"], tables["items"])
@@ -75,7 +76,7 @@ def test_restored_it_goes_on_as_if_never_stopped():
 
 def test_a_table_stored_by_columns_is_refused():
     with pytest.raises(ValueError, match="'items' is not stored row by row"):
-        RowAdam({"items": torch.randn(3, 4).T})
+        RowAdam({"items": torch.randn(3, 4).T}, TrainConfig())
 
 
 def test_the_cosine_schedule_falls_from_the_rate_towards_zero():

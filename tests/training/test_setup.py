@@ -56,6 +56,12 @@ def test_init_scale_scales_the_first_vectors(planted, init):
     torch.testing.assert_close(three, 3 * one)
 
 
+def test_a_users_own_vector_starts_with_its_norm(planted):
+    config = replace(BASES["aggregated"], own_norm=0.2)
+    norms = made(planted, config).tables["users"].norm(dim=1)
+    torch.testing.assert_close(norms, torch.full_like(norms, 0.2))
+
+
 def test_random_tables_have_norms_near_the_scale():
     norms = random_table(500, 64, 2.0, torch.Generator().manual_seed(0)).norm(dim=1)
     assert float(norms.mean()) == pytest.approx(2.0, rel=0.02)

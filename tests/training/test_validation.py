@@ -11,7 +11,7 @@ from elasticrec.evaluation.ranking import evaluate
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.setup import make_base
 from elasticrec.training.state import TrainingState
-from elasticrec.training.validation import EXPONENTS, Validation, final_vectors, folded
+from elasticrec.training.validation import Validation, final_vectors, folded
 
 CONFIG = TrainConfig(base="mf", n_blocks=4, block_size=2, metric="recall@20", cooccurrence=0.0)
 BASES = {
@@ -95,11 +95,20 @@ def test_leads_of_exponents_are_those_of_the_tables(planted, score):
     config = replace(CONFIG, score=score)
     base = made(planted, config)
     choice = Validation(planted, config).choose_exponent(base)
-    assert set(choice.leads) <= {f"{exponent:g}" for exponent in EXPONENTS}
+    assert set(choice.leads) <= {f"{exponent:g}" for exponent in config.exponents}
     plain = exactly(table_of(base, config, planted), config, planted)
     for name, (lead, _) in choice.leads.items():
         found = exactly(table_of(base, config, planted, float(name)), config, planted)
         assert found == pytest.approx(plain * (1 + lead), abs=2e-6)
+
+
+def test_larger_exponents_are_not_tried_after_some_that_are_no_better(planted):
+    config = replace(CONFIG, exponents=(0.0, 8.0, 9.0, 10.0, 11.0))  # popularity alone is worse
+    tried = [
+        list(Validation(planted, each).choose_exponent(made(planted, each)).leads)
+        for each in (config, replace(config, exponent_patience=3))
+    ]
+    assert tried == [["0", "8", "9"], ["0", "8", "9", "10"]]
 
 
 def test_popularity_is_taken_where_vectors_hardly_differ(planted):

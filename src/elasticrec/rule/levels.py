@@ -16,11 +16,9 @@ from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.groups import even_sizes
 from elasticrec.rule.search_space import Space
 from elasticrec.space import Budget, Composition
-from elasticrec.stream.chunk import CHUNK_HEADER, neighbour_bytes
+from elasticrec.stream.chunk import CHUNK_HEADER, COLUMN_ENTRY, neighbour_bytes
 from elasticrec.stream.format import CODEWORDS, FREE_CHUNKS, head_bytes
 
-COLUMN_ENTRY = 16
-"""Bytes that open a column."""
 NEVER = 2**50
 """The size of a composition of more chunks than a stream may have."""
 

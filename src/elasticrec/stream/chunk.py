@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CHUNK_HEADER = 32
 """Bytes before a chunk's payload."""
+COLUMN_ENTRY = 16
+"""Bytes that open one column in a chunk of columns."""
 _CHUNK = struct.Struct("<IBBHIII12s")
 _CRC_AT = 16
 

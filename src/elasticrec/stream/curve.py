@@ -15,6 +15,7 @@ from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.questions import Part, Questions, questions
 from elasticrec.evaluation.ranking import Evaluation, evaluate, evaluate_scores
 from elasticrec.space import Composition
+from elasticrec.stream.chunk import Kind
 from elasticrec.stream.index import StreamIndex, read_index
 
 if TYPE_CHECKING:
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from elasticrec.data.split import Split
     from elasticrec.model import Model
     from elasticrec.space import Budget
-
-
-_CODES, _NEIGHBOURS = 3, 4
-_STEPS = (1, 1.5, 2, 3, 5, 7)
-"""Sizes are these, times powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +36,8 @@ class CurveConfig:
     """The metric that decides; others stand beside it."""
     others: tuple[str, ...] = ("recall@20", "ndcg@50")
     """Metrics beside it."""
+    steps: tuple[float, ...] = (1, 1.5, 2, 3, 5, 7)
+    """Measured sizes are these, times powers of ten."""
 
 
 def curve_of(
@@ -61,7 +59,7 @@ def curve_of(
     metrics = (config.metric, *config.others)
     index = read_index(model.stream_path)
     points = []
-    for n_bytes in curve_sizes(index):
+    for n_bytes in curve_sizes(index, config.steps):
         composition = prefix_composition(index, n_bytes)
         found = evaluate_composition(
             model, composition, part="validation", users=users, metrics=metrics, device=device
@@ -98,11 +96,11 @@ def curve_persons(
     return pool
 
 
-def curve_sizes(index: StreamIndex) -> list[int]:
+def curve_sizes(index: StreamIndex, steps: tuple[float, ...]) -> list[int]:
     """Ends of prefixes at round sizes, from the smallest useful one to the whole stream."""
     least, whole = index.head.least, index.ends[-1]
     powers = range(3, 13)
-    wanted = [int(step * 10**power) for power in powers for step in _STEPS]
+    wanted = [int(step * 10**power) for power in powers for step in steps]
     ends = [index.longest_prefix(size) for size in wanted if least <= size < whole]
     return sorted({index.longest_prefix(least), *ends, whole})
 
@@ -113,8 +111,8 @@ def prefix_composition(index: StreamIndex, n_bytes: int) -> Composition:
     for header, end in zip(index.headers, index.ends, strict=True):
         if end > n_bytes:
             break
-        if header.kind in (_CODES, _NEIGHBOURS):
-            kind = header.kind - _CODES
+        if header.kind in (Kind.CODES, Kind.NEIGHBOURS):
+            kind = int(header.kind == Kind.NEIGHBOURS)
             have[kind, header.first : header.first + header.count] = header.which + 1
     return Composition(have[0], have[1])
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.errors import InputError
+from elasticrec.ordering.order import COLUMN, SLOT
 from elasticrec.stream.chunk import (
     CHUNK_HEADER,
+    COLUMN_ENTRY,
     ChunkHeader,
     Kind,
     StoredIds,
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
     from elasticrec.compression.codes import Codes
     from elasticrec.compression.neighbours import Neighbours
     from elasticrec.ordering.order import Order
-
-COLUMN, SLOT = 0, 1
-"""Kinds of step in an order."""
 
 
 def largest_chunk(start: int) -> int:
@@ -152,7 +151,9 @@ class Cutter:
             while stop < len(columns) and int(columns[stop, 0]) == book:
                 stop += 1
             entries = [self._column(number) for number in range(self.opened, stop)]
-            for start, n in self._cuts(self.opened, stop - self.opened, lambda _, n: 16 * n):
+            for start, n in self._cuts(
+                self.opened, stop - self.opened, lambda _, n: COLUMN_ENTRY * n
+            ):
                 part = entries[start - self.opened : start - self.opened + n]
                 self._add(Kind.COLUMNS, b"".join(part), start, 0, n)
             self.opened = stop

@@ -13,7 +13,8 @@ from elasticrec.files import written_whole
 from elasticrec.stream.chunk import CHUNK_HEADER, ChunkHeader
 from elasticrec.stream.format import FREE_CHUNKS, LEAST_STRIDE, Head, need
 
-_COPIED_AT_ONCE = 1 << 22
+COPIED_AT_ONCE = 1 << 22
+"""Bytes held at once while a file is copied."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def copy_prefix(path: Path | str, budget_bytes: int, out: Path | str) -> int:
     with Path(path).open("rb") as source, written_whole(out) as target:
         left = end
         while left:
-            part = source.read(min(left, _COPIED_AT_ONCE))
+            part = source.read(min(left, COPIED_AT_ONCE))
             need(bool(part), f"{path}: ends {left} bytes early, it changed while it was copied")
             target.write(part)
             left -= len(part)

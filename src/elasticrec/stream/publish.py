@@ -17,7 +17,7 @@ from elasticrec.errors import InputError
 from elasticrec.files import written_whole
 from elasticrec.model import FILES, Model
 from elasticrec.stream.format import ID_KINDS
-from elasticrec.stream.index import StreamIndex, read_index
+from elasticrec.stream.index import COPIED_AT_ONCE, StreamIndex, read_index
 from elasticrec.stream.side_files import WithdrawnList
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """The names that models may have."""
 HASH_DIGITS = 16
 """Hex digits of its hash in a published file's name."""
-_COPIED_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +199,7 @@ def _parts(path: Path, head: bytes | None) -> Iterator[bytes]:
         if head is not None:
             file.seek(len(head))
             yield head
-        while part := file.read(_COPIED_AT_ONCE):
+        while part := file.read(COPIED_AT_ONCE):
             yield part
 
 

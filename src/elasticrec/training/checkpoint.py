@@ -70,7 +70,7 @@ def load_checkpoint(
     if about["split"] != split:
         raise InputError(f"{path} was made from another split; expected the one it was made from")
     found: dict[str, Any] = about["config"]
-    for name, wanted in asdict(config).items():
+    for name, wanted in json.loads(json.dumps(asdict(config))).items():
         if found.get(name) != wanted:
             raise InputError(
                 f"{path} was made with {name}={found.get(name)!r}, expected {wanted!r}; "

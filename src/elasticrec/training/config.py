@@ -11,13 +11,6 @@ from elasticrec.evaluation.metrics import parse_metric
 if TYPE_CHECKING:
     from elasticrec.data.interactions import Pairs
 
-FEWEST_STEPS = 100
-"""Steps per epoch: batches are halved until an epoch has as many."""
-SMALLEST_BATCH = 64
-"""Batches are never halved below this."""
-FEWEST_EPOCHS, MOST_EPOCHS = 8, 40
-"""Limits of a derived number of epochs."""
-
 _CHOICES = {
     "base": ("history", "mf", "lightgcn"),
     "score": ("aligned", "tiled"),
@@ -27,9 +20,10 @@ _CHOICES = {
     "diversity_form": ("bounded", "printed"),
     "init": ("spectral", "random"),
 }
-_POSITIVE = ("n_blocks", "block_size", "visits", "batch_size", "negatives", "cooccurrence_k",
-             "evaluate_every", "validation_users", "learning_rate", "temperature",
-             "init_scale")  # fmt: skip
+_POSITIVE = ("n_blocks", "block_size", "visits", "fewest_epochs", "most_epochs", "batch_size",
+             "fewest_steps", "smallest_batch", "negatives", "cooccurrence_k", "evaluate_every",
+             "validation_users", "learning_rate", "epsilon", "temperature", "own_norm",
+             "init_scale", "init_power", "init_rounds", "exponent_patience")  # fmt: skip
 _NOT_NEGATIVE = ("epochs", "cooccurrence", "diversity", "l2", "patience", "layers", "seed")
 
 
@@ -54,10 +48,22 @@ class TrainConfig:
     """Visits to every train pair, at most; 0 derives it from `visits`, see `sized`."""
     visits: int = 550
     """Visits to the pairs of an average item that are enough; for a derived number of epochs."""
+    fewest_epochs: int = 8
+    """A derived number of epochs is at least this."""
+    most_epochs: int = 40
+    """A derived number of epochs is at most this."""
     batch_size: int = 4096
     """Train pairs per step, at most; small data take fewer, see `sized`."""
+    fewest_steps: int = 100
+    """Batches are halved until an epoch has so many steps."""
+    smallest_batch: int = 64
+    """Batches are never halved below this."""
     learning_rate: float = 4e-3
     """Adam's step at the start."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """Adam's decay rates."""
+    epsilon: float = 1e-8
+    """Adam's guard against a division by zero."""
     schedule: Literal["cosine", "constant"] = "cosine"
     """`cosine` lowers the learning rate to 0 over all epochs."""
     negatives: int = 4096
@@ -71,6 +77,8 @@ class TrainConfig:
     """Co-occurring items of each item among which that term draws."""
     aggregation: bool = False
     """`mf`: a user is her own vector plus the normalised sum of her items."""
+    own_norm: float = 0.3
+    """`aggregation`: norm of a user's own first vector; the sum beside it has norm 1."""
     layers: int = 3
     """L of `lightgcn`."""
     readout: Literal["mean", "final"] = "mean"
@@ -83,10 +91,18 @@ class TrainConfig:
     """Weight of half the squared norm of the batch's rows."""
     popularity_exponent: float = -1.0
     """`softmax`: scores are multiplied by popularity to this power; -1: validation chooses it."""
+    exponents: tuple[float, ...] = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2)
+    """Candidates for that power, rising from 0."""
+    exponent_patience: int = 2
+    """Candidates in a row without a better mean after which no larger one is tried."""
     init: Literal["spectral", "random"] = "spectral"
     """First vectors: singular vectors of the graph, or random ones."""
     init_scale: float = 1.0
     """Norm of the first vectors."""
+    init_power: float = 0.5
+    """`spectral`: singular values are raised to this before rows are brought to that norm."""
+    init_rounds: int = 6
+    """`spectral`: rounds of subspace iteration; training goes on from there."""
     metric: str = "recall@50"
     """The metric on validation by which the best epoch and the exponent are chosen."""
     evaluate_every: int = 8
@@ -106,13 +122,13 @@ class TrainConfig:
     def sized(self, train: Pairs) -> TrainConfig:
         """The settings as used on some train pairs: what depends on their number is derived.
 
-        `batch_size` is halved until an epoch has a hundred steps, but not below 64.
+        `batch_size` is halved until an epoch has `fewest_steps`.
         `negatives` of a softmax are at most half of all items.
         `epochs`, where 0, give the pairs of an average item `visits` visits: 8 epochs for dense
-        data such as goodbooks (65 pairs per item), 32 for Gowalla (17), 40 at most.
+        data such as goodbooks (65 pairs per item), 32 for Gowalla (17).
         """
         size = self.batch_size
-        while size // 2 >= SMALLEST_BATCH and len(train) < FEWEST_STEPS * size:
+        while size // 2 >= self.smallest_batch and len(train) < self.fewest_steps * size:
             size //= 2
         negatives = self.negatives
         if self.loss == "softmax":
@@ -120,7 +136,7 @@ class TrainConfig:
         epochs = self.epochs
         if not epochs:
             wanted = round(self.visits * train.n_items / max(len(train), 1))
-            epochs = min(max(wanted, FEWEST_EPOCHS), MOST_EPOCHS)
+            epochs = min(max(wanted, self.fewest_epochs), self.most_epochs)
         return replace(self, batch_size=size, negatives=negatives, epochs=epochs)
 
     def __post_init__(self) -> None:
@@ -137,6 +153,10 @@ class TrainConfig:
         exponent = self.popularity_exponent
         if not (exponent >= 0 or exponent == -1):
             raise InputError(f"popularity_exponent is {exponent}; expected -1, or 0 or more")
+        if self.exponents[:1] != (0.0,) or list(self.exponents) != sorted(set(self.exponents)):
+            raise InputError(f"exponents are {self.exponents}; expected to rise from 0")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise InputError(f"betas are {self.betas}; expected two rates below 1")
         parse_metric(self.metric)
         if self.aggregation and self.base != "mf":
             raise InputError(f"aggregation is for base='mf', got {self.base!r}")

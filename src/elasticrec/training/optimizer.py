@@ -11,7 +11,6 @@ from torch.optim.adam import adam
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import Tables
 
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 _AT_ONCE = 4096
 """Rows that a CPU updates at once, so that they stay in its cache."""
 
@@ -22,11 +21,11 @@ class RowAdam:
     A step then costs what it touches, however many rows there are.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, config: TrainConfig) -> None:
         for name, table in tables.items():
             if not table.is_contiguous():
                 raise ValueError(f"table {name!r} is not stored row by row; expected contiguous()")
-        self.tables = tables
+        self.tables, self.config = tables, config
         self.first = {name: torch.zeros_like(table) for name, table in tables.items()}
         self.second = {name: torch.zeros_like(table) for name, table in tables.items()}
         self.steps = 0
@@ -42,12 +41,12 @@ class RowAdam:
             state = self.tables[name], self.first[name], self.second[name]
             rows = touched.get(name)
             if rows is None or len(rows) == len(state[0]):
-                _adam(*state, grad.contiguous(), self.steps, learning_rate)
+                self._adam(*state, grad.contiguous(), learning_rate)
                 continue
             size = len(rows) if rows.is_cuda else _AT_ONCE
             for some, part in zip(rows.split(size), grad.split(size), strict=True):
                 w, m, v = (whole.index_select(0, some) for whole in state)
-                _adam(w, m, v, part, self.steps, learning_rate)
+                self._adam(w, m, v, part, learning_rate)
                 for whole, moved in zip(state, (w, m, v), strict=True):
                     _put(whole, some, moved)
         self.steps += 1
@@ -66,21 +65,21 @@ class RowAdam:
             self.second[name].copy_(state[f"second.{name}"])
         self.steps = steps
 
+    def _adam(self, w: Tensor, m: Tensor, v: Tensor, grad: Tensor, rate: float) -> None:
+        """Adam's update in place."""
+        done = torch.full((), self.steps, dtype=torch.float32, device=w.device)
+        beta1, beta2 = self.config.betas
+        adam(
+            [w], [grad], [m], [v], [], [done], fused=True, amsgrad=False, beta1=beta1,
+            beta2=beta2, lr=rate, weight_decay=0.0, eps=self.config.epsilon, maximize=False,
+        )  # fmt: skip
+
 
 def learning_rate(config: TrainConfig, step: int, n_steps: int) -> float:
     """The learning rate of a step of all steps, counted from 0."""
     if config.schedule == "constant":
         return config.learning_rate
     return config.learning_rate * 0.5 * (1 + math.cos(math.pi * step / n_steps))
-
-
-def _adam(w: Tensor, m: Tensor, v: Tensor, grad: Tensor, steps: int, rate: float) -> None:
-    """Adam's update in place, after so many steps."""
-    done = torch.full((), steps, dtype=torch.float32, device=w.device)
-    adam(
-        [w], [grad], [m], [v], [], [done], fused=True, amsgrad=False, beta1=_BETA1,
-        beta2=_BETA2, lr=rate, weight_decay=0.0, eps=_EPSILON, maximize=False,
-    )  # fmt: skip
 
 
 def _put(table: Tensor, at: Tensor, rows: Tensor) -> None:

@@ -19,9 +19,6 @@ from elasticrec.training.config import TrainConfig
 MakeBase = Callable[[Pairs, TrainConfig, torch.Generator], Base]
 """Makes an untrained base for train pairs, on the generator's device."""
 
-OWN_SHARE = 0.3
-"""First norm of a user's own vector where it stands beside the unit sum of her items."""
-
 
 def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> Base:
     """An untrained base on the generator's device."""
@@ -36,7 +33,7 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
         return History(items, Histories(train, where), units=units)
     if config.aggregation:
         histories = Histories(train, where)
-        return AggregatedFactorization(users * OWN_SHARE, items, histories, units=units)
+        return AggregatedFactorization(users * config.own_norm, items, histories, units=units)
     if config.base == "mf":
         return Factorization(users, items)
     assert graph is not None
@@ -54,7 +51,14 @@ def first_vectors(
     if config.init == "spectral":
         graph = graph or Graph(train, generator.device)
         unit = config.loss == "softmax"
-        users, items = spectral_tables(graph, config.dimensions, generator, unit=unit)
+        users, items = spectral_tables(
+            graph,
+            config.dimensions,
+            generator,
+            unit=unit,
+            power=config.init_power,
+            rounds=config.init_rounds,
+        )
         return users * config.init_scale, items * config.init_scale
     U, V, D = train.n_users, train.n_items, config.dimensions
     scale = config.init_scale

@@ -43,7 +43,7 @@ class TrainingState:
             device=generator.device,
         )
         self.loss: Loss = loss or Objective(config)
-        self.optimizer = RowAdam(base.tables)
+        self.optimizer = RowAdam(base.tables, config)
         self.validation = Validation(split, config)
         self.best: Tables = {}
         """The tables of the best validation; none before the first."""

@@ -15,11 +15,6 @@ from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
 
-EXPONENTS = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2)
-"""Candidates for the popularity exponent, rising."""
-_WORSE = 2
-"""Candidates in a row without a better mean after which no larger exponent is tried."""
-
 
 class Validation:
     """Ranks all items for a fixed set of validation users, on the base's own device."""
@@ -44,21 +39,21 @@ class Validation:
         """The choice of the popularity exponent; None where the split has no validation pairs.
 
         Cosines ignore an item's norm, and rare items, whose directions are least certain, then
-        rank too high. Exponents are tried upwards until two in a row are no better.
+        rank too high. Exponents are tried upwards until some in a row are no better.
         """
         if self.asked is None:
             return None
         persons, items = self._vectors(base)
         found: dict[str, np.ndarray] = {}
         best, worse = -1.0, 0
-        for exponent in EXPONENTS:
+        for exponent in self.config.exponents:
             factors = torch.from_numpy(popularity_factors(self.popularity, exponent))
             ranked = self._evaluate(persons, items * factors.to(items.device)[:, None])
             assert ranked.per_user is not None
             found[f"{exponent:g}"] = ranked.per_user[self.config.metric][None]
             value = ranked.metrics[self.config.metric]
             best, worse = (value, 0) if value > best else (best, worse + 1)
-            if worse == _WORSE:
+            if worse == self.config.exponent_patience:
                 break
         return choose("popularity_exponent", found, "0")
 
