@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.lines import append, comparison
+from elasticrec.compression.codebooks import Column
 from elasticrec.compression.codes import Codes, assemble
-from elasticrec.compression.columns import Column
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.ordering.ladder import OrderConfig, make_order
 from elasticrec.stream.index import copy_prefix

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from elasticrec.cli._errors import PlainErrors
+from elasticrec.cli._output import PlainErrors
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person
 from elasticrec.evaluation.questions import Part

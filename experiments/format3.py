@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elasticrec.compression.additive import fit_codewords, pair_sums, quantized
-from elasticrec.compression.kmeans import kmeans, nearest
-from elasticrec.compression.rotation import energy_rotation
+from elasticrec.compression.codebooks import fit_codewords, kmeans, nearest, pair_sums, quantized
+from elasticrec.compression.compress import energy_rotation
 
 BLOCK, PLANES, GROUPS, LETTERS, POINTS = 8, 8, 20, 256, 1 << 14
 FIRST, RATIO = 1.1, 0.55

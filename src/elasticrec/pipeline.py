@@ -17,9 +17,8 @@ from time import monotonic
 
 import numpy as np
 
-from elasticrec.compression.compress import compress
+from elasticrec.compression.compress import choose_recency, compress
 from elasticrec.compression.neighbours import make_neighbours
-from elasticrec.compression.recency import choose_recency
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError

@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.compression.additive import HALF, fit_codewords, pair_sums, quantized
+from elasticrec.compression.codebooks import HALF, Column, fit_codewords, pair_sums, quantized
 from elasticrec.compression.codes import SCALES, Codes, assemble, popularity_class
-from elasticrec.compression.columns import Column
 from elasticrec.compression.compress import compress
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError

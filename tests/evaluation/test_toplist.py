@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.evaluation.toplist import best_scores, top_items, top_list
+from elasticrec.evaluation.toplist import top_items, top_list
 
 torch = pytest.importorskip("torch")
 
@@ -21,14 +21,6 @@ def test_one_list_known_answer() -> None:
     assert top_list(scores, 9).tolist() == [1, 2, 3, 0]
     assert top_list(scores, 2, seen=np.arange(5)).tolist() == []
     assert scores.tolist() == [1.0, 3.0, 3.0, 2.0, -np.inf]
-
-
-def test_best_scores_rise_and_leave_the_rest_alone() -> None:
-    scores = torch.tensor([[1.0, 3.0, 3.0, 2.0], [-torch.inf, 0.5, -torch.inf, 0.25]])
-    before = scores.clone()
-    assert best_scores(scores, 3).tolist() == [[2.0, 3.0, 3.0], [-torch.inf, 0.25, 0.5]]
-    assert best_scores(scores, 4)[0].tolist() == [1.0, 2.0, 3.0, 3.0]
-    assert torch.equal(scores, before)
 
 
 def test_batch_known_answer() -> None:

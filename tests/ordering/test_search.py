@@ -5,13 +5,12 @@ import pytest
 
 from elasticrec.compression.compress import compress
 from elasticrec.compression.config import CompressionConfig
-from elasticrec.compression.neighbours import make_neighbours
-from elasticrec.compression.vote_weights import VoteWeight, code_cosines
+from elasticrec.compression.neighbours import VoteWeight, code_cosines, make_neighbours
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.ordering.ladder import OrderConfig, make_order
+from elasticrec.ordering.order import cut, step_bytes, whole_bytes
 from elasticrec.ordering.search import OrderSearchConfig, _between, find_order, some_persons
-from elasticrec.ordering.sizes import cut, step_bytes, whole_bytes
 
 CONFIG = OrderSearchConfig(
     columns_per_slot=(2.0, 8.0), leads=(0, 4), vote_steps=(0.5, 1.0), vote_powers=(0.5,),

@@ -3,7 +3,7 @@ import pytest
 
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, make_groups
-from elasticrec.rule.groups import even_sizes
+from elasticrec.rule.search_space import even_sizes
 from elasticrec.space import Budget
 
 from .conftest import blocks, budget_of

@@ -15,9 +15,9 @@ from elasticrec.evaluation.scoring import (
 )
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, kept_items
-from elasticrec.rule.groups import Groups
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.samples import Measure
+from elasticrec.rule.search_space import Groups
 from elasticrec.training.table import BlockTable
 
 from .model import make_model

@@ -28,7 +28,7 @@ def compress(
       elasticrec compress MODEL --set compression.min_support=5
     """
     from elasticrec import pipeline
-    from elasticrec.cli._log import logged_to_stderr
+    from elasticrec.cli._output import logged_to_stderr
     from elasticrec.cli._settings import configured_as
     from elasticrec.model import Model
 

@@ -66,7 +66,7 @@ def prepare(
       elasticrec data prepare ratings.csv --min-rating 4 -o split.npz
       elasticrec data prepare gowalla/train.txt.gz --test gowalla/test.txt.gz -o gowalla.npz
     """
-    from elasticrec.cli._log import logged_to_stderr
+    from elasticrec.cli._output import logged_to_stderr
     from elasticrec.data.preparation import PrepareConfig
     from elasticrec.data.preparation import prepare as prepare_split
     from elasticrec.data.readers.columns import Columns

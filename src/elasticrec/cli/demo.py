@@ -44,7 +44,7 @@ def demo(
       elasticrec demo
       elasticrec demo split.npz --size 200KB --size 2MB --reader 100
     """
-    from elasticrec.cli._progress import resumable
+    from elasticrec.cli._output import resumable
     from elasticrec.cli._settings import configured
     from elasticrec.data.preparation import PrepareConfig, prepare
     from elasticrec.errors import InputError

@@ -97,7 +97,7 @@ def _columns(
 
 def _write_per_user(path: Path, model: Model, found: Evaluation) -> None:
     """Write one row per evaluated user: her original id and her values."""
-    from elasticrec.cli._csv import write_csv
+    from elasticrec.cli._output import write_csv
 
     values = found.per_user or {}
     ids = model.split.user_ids.take(found.users).values.tolist()

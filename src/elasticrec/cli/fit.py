@@ -52,7 +52,7 @@ def fit(
       elasticrec fit ratings.csv --user member --item sku --time bought_at -o MODEL
       elasticrec fit split.npz -o MODEL --set train.epochs=64
     """
-    from elasticrec.cli._progress import resumable
+    from elasticrec.cli._output import resumable
     from elasticrec.cli._settings import configured
     from elasticrec.data.preparation import PrepareConfig, prepare
     from elasticrec.data.readers.columns import Columns

@@ -12,7 +12,7 @@ import typer
 from typer.main import get_group
 
 from elasticrec import __version__
-from elasticrec.cli._errors import PlainErrors
+from elasticrec.cli._output import PlainErrors
 
 PIPELINE = (
     *("fit", "customize", "recommend", "evaluate", "curve", "inspect", "serve", "publish", "demo"),

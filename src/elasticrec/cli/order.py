@@ -29,7 +29,7 @@ def order(
       elasticrec order MODEL --set order.leads=0,4
     """
     from elasticrec import pipeline
-    from elasticrec.cli._log import logged_to_stderr
+    from elasticrec.cli._output import logged_to_stderr
     from elasticrec.cli._settings import configured_as
     from elasticrec.cli.fit import summary
     from elasticrec.model import Model

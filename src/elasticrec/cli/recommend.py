@@ -62,7 +62,7 @@ def _ids(text: str) -> list[str]:
 
 def _write_lists(ranker: Ranker, users_file: Path, k: int, out: Path) -> None:
     """Write every listed user's recommendations to one CSV."""
-    from elasticrec.cli._csv import read_ids, write_csv
+    from elasticrec.cli._output import read_ids, write_csv
     from elasticrec.files import check_writable
 
     check_writable(out)

@@ -78,7 +78,7 @@ def estimate(
       elasticrec rule estimate MODEL
       elasticrec rule estimate MODEL --samples 1000 --budget 1MB --budget 5MB
     """
-    from elasticrec.cli._log import logged_to_stderr
+    from elasticrec.cli._output import logged_to_stderr
     from elasticrec.model import Model
     from elasticrec.rule.customize import Rule
     from elasticrec.space import Budget
@@ -133,7 +133,7 @@ def customize(
       elasticrec rule customize MODEL --budget 5MB -o watch.elastic
       elasticrec rule customize MODEL --budget 5MB --printed --samples 2000 -o kept.npz
     """
-    from elasticrec.cli._log import logged_to_stderr
+    from elasticrec.cli._output import logged_to_stderr
     from elasticrec.files import check_writable
     from elasticrec.model import Model
     from elasticrec.rule.customize import Rule

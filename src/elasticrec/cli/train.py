@@ -30,7 +30,7 @@ def train(
       elasticrec train split.npz -o MODEL --set train.temperature=0.07
     """
     from elasticrec import pipeline
-    from elasticrec.cli._progress import resumable
+    from elasticrec.cli._output import resumable
     from elasticrec.cli._settings import configured
     from elasticrec.data.split import Split
     from elasticrec.model import Model

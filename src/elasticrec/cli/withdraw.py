@@ -31,7 +31,7 @@ def withdraw(
 
     import numpy as np
 
-    from elasticrec.cli._csv import read_ids
+    from elasticrec.cli._output import read_ids
     from elasticrec.errors import InputError
     from elasticrec.files import check_writable, written_whole
     from elasticrec.model import Model

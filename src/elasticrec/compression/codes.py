@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elasticrec.compression.additive import pair_sums
-from elasticrec.compression.columns import BLOCK, Column
+from elasticrec.compression.codebooks import BLOCK, Column, pair_sums
 from elasticrec.errors import InputError
 from elasticrec.files import fingerprint, written_whole
 

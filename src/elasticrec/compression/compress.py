@@ -1,19 +1,61 @@
-"""From a trained table to codes: a rotation, then columns of two kinds of codebook."""
+"""From a trained table to codes: a rotation, then columns of two kinds of codebook.
+
+The rotation orders directions by energy: the first blocks move scores most, and no full score
+changes. Where an order is known, the recency says how much less older items of a history weigh.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.compression.codebooks import BLOCK, residual_columns, subvector_columns
 from elasticrec.compression.codes import POPULARITY_CLASSES, Codes, assemble, popularity_class
-from elasticrec.compression.columns import BLOCK
 from elasticrec.compression.config import CompressionConfig
-from elasticrec.compression.residual_codebooks import residual_columns
-from elasticrec.compression.rotation import energy_rotation
-from elasticrec.compression.subvector_codebook import subvector_columns
 from elasticrec.errors import InputError
+from elasticrec.evaluation.choosing import Choice, choose
+from elasticrec.evaluation.questions import questions
+from elasticrec.evaluation.ranking import evaluate_vectors
+
+if TYPE_CHECKING:
+    from elasticrec.compression.config import CompressionConfig
+    from elasticrec.data.split import Split
+
+
+def energy_rotation(items: np.ndarray, users: np.ndarray | None = None) -> np.ndarray:
+    """(D, D) orthogonal matrix whose columns are directions by falling energy, item × user.
+
+    The energy of a direction q is (qᵀAq)(qᵀBq), with A the second moments of items about their
+    mean (which never changes a ranking) and B those of users; the directions are eigenvectors of
+    (AB + BA)/2, so that the first k of them keep as much of tr(AB), the mean square score, as one
+    common rotation of users and items can.
+
+    Args:
+        items: (V, D).
+        users: (U, D); None where users are sums of items.
+    """
+    A = _second_moments(items - items.mean(axis=0))
+    B = _second_moments(items if users is None else users)
+    product = A @ B
+    _, Q = np.linalg.eigh((product + product.T) / 2)
+    energy = ((Q.T @ A) * Q.T).sum(axis=1) * ((Q.T @ B) * Q.T).sum(axis=1)
+    Q = Q[:, np.argsort(-energy, kind="stable")]
+    # The sign of an eigenvector is up to the solver: make its largest number positive.
+    largest = Q[np.abs(Q).argmax(axis=0), np.arange(len(Q))]
+    return np.asarray(Q * np.sign(largest), dtype=np.float32)
+
+
+def _second_moments(vectors: np.ndarray) -> np.ndarray:
+    """(D, D) mean outer product, summed in float64 a part at a time."""
+    total = np.zeros((vectors.shape[1], vectors.shape[1]))
+    for start in range(0, len(vectors), 1 << 16):
+        part = vectors[start : start + (1 << 16)].astype(np.float64)
+        total += part.T @ part
+    return total / len(vectors)
+
 
 log = logging.getLogger(__name__)
 
@@ -79,3 +121,42 @@ def _factors(popularity: np.ndarray | None, exponent: float) -> np.ndarray | Non
     means[last + 1 :] = means[last]
     means[0] = means[1]
     return np.asarray(means)
+
+
+def choose_recency(
+    items: np.ndarray, split: Split, config: CompressionConfig, *, device: str = "auto"
+) -> Choice | None:
+    """The recency that ranks validation clearly best, 0 by default; None where no order is known.
+
+    Persons are sums of the trained vectors: an item that is followed by a others weighs
+    1 / (1 + recency · a).
+
+    Args:
+        items: (V, D) trained vectors.
+    """
+    from scipy.sparse import csr_matrix
+
+    able = np.flatnonzero((split.validation.per_user > 0) & (split.train.per_user > 0))
+    if len(able) > config.recency_persons:
+        rng = np.random.default_rng([config.seed, 9])
+        able = np.sort(rng.choice(able, config.recency_persons, replace=False))
+    ages = split.ages(able)
+    if ages is None or not len(able):
+        return None
+    units = items / np.maximum(np.linalg.norm(items, axis=1, keepdims=True), 1e-12)
+    rows, asked = split.train.rows(able), questions(split, "validation", able)
+    values = {}
+    for recency in sorted({0.0, *config.recencies}):
+        weights = (1 / (1 + recency * ages)).astype(np.float32)
+        taken = csr_matrix((weights, rows.items, rows.indptr), shape=(len(able), len(units)))
+        found = evaluate_vectors(
+            np.asarray(taken @ units),
+            units,
+            asked,
+            metrics=(config.metric,),
+            device=device,
+            keep_per_user=True,
+        )
+        assert found.per_user is not None
+        values[f"{recency:g}"] = found.per_user[config.metric][None]
+    return choose("recency", values, "0")

@@ -1,4 +1,7 @@
-"""Neighbours: for each item the items whose presence in a history votes for it."""
+"""Neighbours: for each item the items whose presence in a history votes for it.
+
+Votes weigh by one smooth function of how well an item's columns tell its vector.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from elasticrec.compression.codes import Codes
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.linear import LinearConfig, linear_lists
 from elasticrec.data.interactions import Pairs
@@ -15,6 +19,8 @@ from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 
 LARGEST_VOTE = 10_000
 """The value of the largest vote; the others are shares of it."""
+_FLOOR = 0.02
+"""Share of a vector that no code is believed to tell, so that votes never lose all weight."""
 _SPAN = (0.05, 0.999)
 """Quantiles of the weights that the lowest and the highest vote stand at."""
 _USER_POWER, _VOTER_POWER, _TARGET_POWER = 0.25, 0.4, 0.3
@@ -110,3 +116,36 @@ def _votes(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values[0] = 0
     worth = np.maximum.accumulate(np.rint(values / values.max() * LARGEST_VOTE))
     return vote, worth.astype(np.uint16)
+
+
+@dataclass(frozen=True)
+class VoteWeight:
+    """λ = scale · (1 - cosine + 0.02)^power, the cosine of decoded and trained vectors."""
+
+    scale: float
+    """The weight beside no codes at all."""
+    power: float
+    """Votes count less as codes get better; 0 is the same weight everywhere."""
+
+    def at(self, cosines: np.ndarray) -> np.ndarray:
+        """(C + 1,) float32 weights of items with 0, 1, … C columns."""
+        return np.asarray(self.scale * (1 - cosines + _FLOOR) ** self.power, dtype=np.float32)
+
+
+def code_cosines(codes: Codes, items: np.ndarray, *, sample: int = 2048) -> np.ndarray:
+    """(C + 1,) mean cosine of decoded and trained vectors, by number of columns; the first is 0.
+
+    Args:
+        items: (V, D) vectors of the table, not rotated.
+        sample: how many items, evenly spread, are looked at.
+    """
+    some = np.arange(0, codes.n_items, max(1, codes.n_items // sample))
+    trained = items[some] @ codes.rotation
+    trained = trained / np.maximum(np.linalg.norm(trained, axis=1, keepdims=True), 1e-12)
+    out = np.zeros(codes.n_columns + 1)
+    y = np.zeros(trained.shape, dtype=np.int32)
+    for c in range(codes.n_columns):
+        codes.add_column(y, c, codes.data[c, some])
+        lengths = np.maximum(np.linalg.norm(y, axis=1), 1e-12)
+        out[c + 1] = float((np.einsum("nd,nd->n", y, trained) / lengths).mean())
+    return np.maximum.accumulate(np.clip(out, 0, 1))

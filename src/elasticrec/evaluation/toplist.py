@@ -68,16 +68,6 @@ def top_items(scores: Tensor, k: int, seen: Pairs | None = None) -> TopItems:
     return TopItems(items.masked_fill_(best == -torch.inf, -1), best)
 
 
-def best_scores(scores: Tensor, k: int) -> Tensor:
-    """(B, k) the k best scores of each row (B, V), ascending."""
-    import torch
-
-    if scores.device.type == "cpu":  # numpy's selection is several times faster
-        last = np.partition(scores.numpy(), scores.shape[1] - k, axis=1)
-        return torch.from_numpy(np.sort(last[:, scores.shape[1] - k :], axis=1))
-    return scores.topk(k, dim=1).values.flip(1)
-
-
 def hide(scores: Tensor, indptr: Tensor, items: Tensor) -> None:
     """Set to -inf the scores (B, V) of row b's `items[indptr[b]:indptr[b + 1]]`."""
     import torch

@@ -13,16 +13,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from elasticrec.compression.codes import Codes
-from elasticrec.compression.neighbours import Neighbours
-from elasticrec.compression.vote_weights import VoteWeight, code_cosines
+from elasticrec.compression.neighbours import Neighbours, VoteWeight, code_cosines
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.ordering.ladder import OrderConfig, make_order
-from elasticrec.ordering.order import Order
-from elasticrec.ordering.sizes import cut
+from elasticrec.ordering.order import Order, cut
 from elasticrec.space import Composition
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.rule.config import SpaceConfig
-from elasticrec.rule.groups import Groups, cluster_groups, popularity_groups, random_groups
-from elasticrec.rule.search_space import Space
+from elasticrec.rule.search_space import (
+    Groups,
+    Space,
+    cluster_groups,
+    popularity_groups,
+    random_groups,
+)
 from elasticrec.space import FLOAT_BYTES, Budget
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from elasticrec.training.checkpoint import Progress, generator_state
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.cooccurrence import Cooccurrence
 from elasticrec.training.losses import Loss, Objective, Vectors, add_l2
-from elasticrec.training.optimizer import RowAdam, learning_rate
-from elasticrec.training.rows import Leaves, Tables
+from elasticrec.training.rows import Leaves, RowAdam, Tables, learning_rate
 from elasticrec.training.sampler import Batch, Sampler
 from elasticrec.training.table import BlockTable
 from elasticrec.training.validation import Validation, final_vectors

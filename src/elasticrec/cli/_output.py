@@ -1,0 +1,133 @@
+"""What commands print and write: plain lines on stderr, errors of one line, CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from elasticrec.errors import InputError
+from elasticrec.files import written_whole
+
+EXTRAS = {
+    "torch": "train",
+    "scipy": "train",
+    "polars": "train",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "matplotlib": "plots",
+    "cryptography": "sign",
+}
+"""Which extra of the package installs an optional dependency."""
+
+BAD_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+class PlainErrors(TyperGroup):
+    """A group whose commands say in one line what is wrong with their input."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; bad input ends with exit code 2, Ctrl-C with 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        except InputError as error:
+            _fail(str(error))
+        except BAD_PATH as error:
+            _fail(f"{error.filename}: {error.strerror}")
+        except ModuleNotFoundError as error:
+            library = (error.name or "").partition(".")[0]
+            if library not in EXTRAS:
+                raise
+            extra = EXTRAS[library]
+            _fail(f"this needs {library}; install it by: pip install 'elasticrec[{extra}]'")
+
+
+def _fail(message: str) -> None:
+    """Print one line to stderr and leave with exit code 2."""
+    print("error:", " ".join(message.split()), file=sys.stderr)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def logged_to_stderr() -> Iterator[None]:
+    """Print what the library logs, from INFO on, as plain lines on stderr."""
+    log = logging.getLogger("elasticrec")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    level, propagate = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+        log.propagate = propagate
+
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def resumable() -> Iterator[dict[str, Any]]:
+    """`report` and `stop` for the pipeline, whose stages are kept when Ctrl-C ends the block.
+
+    Training ends after the step under way, with a checkpoint; a second Ctrl-C, or one at any other
+    stage, ends at once.
+    """
+    from elasticrec.training.loop import InterruptedTraining
+
+    stages, asked = [""], threading.Event()
+
+    def handle(number: int, frame: Any) -> None:
+        if stages[-1] != "train" or asked.is_set():
+            signal.default_int_handler(number, frame)
+        asked.set()
+
+    def report(stage: str, text: str) -> None:
+        stages.append(stage)
+        log.info("%s: %s", stage, text)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        with logged_to_stderr():
+            yield {"report": report, "stop": asked.is_set}
+    except (InterruptedTraining, KeyboardInterrupt):
+        print("stopped; what is done is kept, and the same command goes on", file=sys.stderr)
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    """Write rows below a header, whole or not at all; their number."""
+    n = 0
+    with written_whole(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(header)
+        for row in rows:
+            writer.writerow(row)
+            n += 1
+        text.flush()
+        text.detach()
+    return n
+
+
+def read_ids(path: Path) -> list[str]:
+    """The ids in a text file, one per line."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [line.strip() for line in lines if line.strip()]
