@@ -4,8 +4,9 @@ FROM python:3.12-slim AS build
 WORKDIR /build
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
+COPY device/python device/python
 RUN python -m venv /venv \
- && /venv/bin/pip install --no-cache-dir -c constraints.txt '.[serve]'
+ && /venv/bin/pip install --no-cache-dir -c constraints.txt ./device/python '.[serve]'
 
 FROM python:3.12-slim
 RUN useradd --system --uid 10001 --home-dir /nonexistent --shell /usr/sbin/nologin elasticrec

@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
+DIST   ?= dist
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # Tests at the same time, each on one core.
@@ -12,21 +13,21 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs figures clean
+.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs figures dist clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
 setup: $(READY)  ## make the virtual environment, if it is missing or out of date
 
-$(READY): pyproject.toml constraints.txt device/python/pyproject.toml
+$(READY): pyproject.toml constraints.txt device/python/pyproject.toml examples/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "elasticrec needs Python 3.11 or later, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1);" \
 	       "name another one: make PYTHON=python3.12" >&2; exit 1; }
 	@echo "==> making $(VENV) and installing the dependencies (once; minutes, mostly torch)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  -c constraints.txt -e ".[train,serve,plots,dev]" -e device/python
+	  -c constraints.txt -e ".[train,serve,plots,dev]" -e device/python -e examples
 	@touch $@
 
 # Debian's programs for tests of JavaScript, of the page and of published files, where missing.
@@ -96,6 +97,15 @@ docs: $(READY)       ## write the generated pages
 figures: $(READY)    ## draw the figures from the committed result lines
 	@for name in $(EXPERIMENTS); do \
 	  echo "==> figures of $$name"; $(BIN)/python -m experiments.$$name draw || exit 1; done
+
+dist: $(READY)       ## build the wheels, the sdists and the npm tarball into dist/
+	@for folder in . device/python examples; do \
+	  (cd $$folder && $(abspath $(BIN))/hatchling build -t wheel -t sdist -d $(abspath $(DIST))) \
+	    || exit 1; done
+	@command -v npm >/dev/null || { echo "==> no npm here: no tarball for it"; exit 0; }; \
+	  cd device/js && { test -x node_modules/.bin/tsc || \
+	    npm install --no-package-lock --no-audit --no-fund --silent; } \
+	  && npm pack --silent --pack-destination $(abspath $(DIST))
 
 clean:               ## remove the virtual environment and what the tools left
 	@echo "==> removing $(VENV), caches and outputs"

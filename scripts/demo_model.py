@@ -14,8 +14,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from elasticrec.files import demo_folder
 from elasticrec.model import Model
-from elasticrec.serve.models import DEMO
 
 PARTS = ("stream", "catalogue", "curve")
 
@@ -39,8 +39,9 @@ def main() -> int:
     """0, after the folder was written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path, help="a model that `elasticrec fit goodbooks` made")
-    n_bytes = package(Model.open(parser.parse_args().model), DEMO)
-    print(f"{DEMO.name}: {n_bytes:,} bytes")
+    place = demo_folder() / "models" / "goodbooks"
+    n_bytes = package(Model.open(parser.parse_args().model), place)
+    print(f"{place.name}: {n_bytes:,} bytes")
     return 0
 
 

@@ -85,10 +85,19 @@ def test_a_large_file_is_noticed(tmp_path):
 
 PAGES = sorted(
     page.relative_to(ROOT)
-    for pattern in ("*.md", "docs/**/*.md", "device/*/*.md", "experiments/*.md", "benchmarks/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "device/*/*.md",
+        "examples/*.md",
+        "experiments/*.md",
+        "benchmarks/*.md",
+    )
     for page in ROOT.glob(pattern)
 )
 CODE = (".py", ".js", ".h")
+PUBLISHED = ("README.md", "device/python/README.md", "device/js/README.md", "examples/README.md")
+"""What package registries show."""
 
 
 def prose(path):
@@ -96,11 +105,17 @@ def prose(path):
     return re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
+OURS = re.compile(r"https://[a-z.]+\.com/elasticrec/elasticrec/((blob|tree)/)?main/")
+"""How pages that are published elsewhere, such as the README, name files of the project."""
+
+
 def links(page):
     """Text, path and anchor of each link of a page within the project."""
     for text, target in re.findall(r"\[([^\]]*)\]\(([^)\s]+)\)", prose(ROOT / page)):
-        if not target.startswith(("https://", "http://")):
-            path, _, anchor = target.partition("#")
+        path, _, anchor = target.partition("#")
+        if ours := OURS.match(path):
+            yield text, ROOT / path[ours.end() :], anchor
+        elif not target.startswith(("https://", "http://")):
             yield text, (ROOT / page).parent / path if path else ROOT / page, anchor
 
 
@@ -118,6 +133,11 @@ def test_links_lead_somewhere(page):
         if not path.exists() or (anchor and anchor not in anchors(path)):
             wrong.append(f"[{text}] leads to {path}#{anchor}")
     assert wrong == []
+
+
+@pytest.mark.parametrize("page", PUBLISHED)
+def test_links_of_published_pages_are_whole(page):
+    assert re.findall(r"\]\((?!https://)[^)]*\)", prose(ROOT / page)) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import elasticrec_device
 from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.pipeline import Report
@@ -19,7 +20,6 @@ from elasticrec.rule.levels import Levels
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.curve import curve_persons, evaluate_composition, prefix_composition
 from elasticrec.stream.index import StreamIndex, read_index
-from elasticrec_demo.runtime import device_runtime
 
 LONGEST_HISTORY = 40
 """The reader has at most so many items, unless she is named: her list fits a page."""
@@ -102,7 +102,7 @@ def show(
     shown.known = [_title(model, item) for item in history]
     before = set(range(model.split.n_items))
     for budget, end, path in zip(budgets, ends, cuts, strict=True):
-        with device_runtime().open(path) as stream:
+        with elasticrec_device.open(path) as stream:
             items = [int(item.id) for item in stream.recommend(history, k=k)]
         listed = [Listed(_title(model, i), i in hidden, i not in before) for i in items]
         composition = prefix_composition(index, end)
@@ -169,7 +169,7 @@ def _some_reader(model: Model, path: Path, k: int) -> int:
     split, found = model.split, {}
     able = (split.train.per_user >= 5) & (split.train.per_user <= LONGEST_HISTORY)
     able &= split.test.per_user >= 2
-    with device_runtime().open(path) as stream:
+    with elasticrec_device.open(path) as stream:
         for user in np.flatnonzero(able if able.any() else split.train.per_user)[:300].tolist():
             history, hidden = _items_of(model, user)
             found[user] = len(hidden & {int(item.id) for item in stream.recommend(history, k=k)})

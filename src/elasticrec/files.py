@@ -7,6 +7,7 @@ import hashlib
 import os
 import zlib
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -91,6 +92,17 @@ def written_whole(path: Path | str) -> Iterator[IO[bytes]]:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def demo_folder() -> Path:
+    """The folder of the package `elasticrec-demo`, which holds goodbooks and a finished model."""
+    found = find_spec("elasticrec_demo")
+    if found is None or found.origin is None:
+        raise InputError(
+            "the books and the model of the demo are a package of their own; install them by: "
+            "pip install 'elasticrec[demo]'"
+        )
+    return Path(found.origin).parent
 
 
 def fingerprint(arrays: dict[str, np.ndarray]) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
+from elasticrec.model import FILES
 
 if TYPE_CHECKING:
     from elasticrec.data.ids import Ids
@@ -160,6 +162,41 @@ class Ranker:
             example = ", ".join(map(str, self.split.user_ids.values[:3].tolist()))
             raise InputError(f"no user {unknown!r} in the data; ids look like {example}")
         return found
+
+
+def recommend_from_stream(
+    path: Path, items: Iterable[str], *, k: int = 20, exclude: Iterable[str] = ()
+) -> list[Recommendation]:
+    """The list of the device runtime, with titles where the file's `catalogue.json` lies beside it.
+
+    Args:
+        items: ids of the stream as text, the oldest first; unknown ones are skipped with a warning.
+    """
+    import elasticrec_device
+
+    check_list_length(k)
+    try:
+        with elasticrec_device.open(path) as stream:
+            catalogue = path.with_name(FILES["catalogue"])
+            if catalogue.exists():
+                stream.catalogue(catalogue)
+            is_text = stream.info()["ids"] == "text"
+            history, hidden = (_stream_ids(ids, is_text) for ids in (items, exclude))
+            found = stream.recommend(history, k=k, exclude=hidden)
+            if found.unknown:
+                log.warning("%d of %d items given are unknown", found.unknown, len(history))
+            return [Recommendation(each.id, each.score, each.title) for each in found]
+    except elasticrec_device.StreamError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _stream_ids(ids: Iterable[str], is_text: bool) -> list[Id]:
+    """Ids of the kind that a stream has."""
+    try:
+        return [each if is_text else int(each) for each in ids]
+    except ValueError:
+        given = ", ".join(ids)
+        raise InputError(f"ids {given}: expected whole numbers, as the stream has") from None
 
 
 def check_list_length(k: int) -> None:

@@ -2,8 +2,6 @@
 
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +13,6 @@ from elasticrec.cli.main import app
 from elasticrec.errors import InputError
 from elasticrec.presets import PRESETS
 from elasticrec.stream.index import read_index
-from elasticrec_demo import runtime
 from elasticrec_demo.page import write_page
 from elasticrec_demo.showing import spread
 from tests.cli.running import refused
@@ -222,22 +219,3 @@ def test_an_unknown_reader_or_a_size_too_small_is_refused(tiny_model, quick, tmp
         ask(reader="eve")
     with pytest.raises(InputError, match="the smallest useful size of this stream is"):
         ask(sizes=[Budget(1_000)])
-
-
-def test_the_runtime_is_the_checkouts_where_none_is_installed(tmp_path):
-    code = (
-        "import sys, importlib.util as util\n"
-        "sys.path = [p for p in sys.path if 'device' not in p]\n"
-        "from elasticrec_demo.runtime import device_runtime\n"
-        "print(device_runtime().__file__)"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                         cwd=tmp_path)  # fmt: skip
-    assert ran.stdout.strip() == str(runtime.IN_CHECKOUT / "elasticrec_device.py")
-
-
-def test_without_a_runtime_its_package_is_named(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, runtime.NAME, None)
-    monkeypatch.setattr(runtime, "IN_CHECKOUT", tmp_path)
-    with pytest.raises(InputError, match="pip install elasticrec-device"):
-        runtime.device_runtime()

@@ -3,15 +3,18 @@
 import numpy as np
 import pytest
 
+from elasticrec.files import demo_folder
 from elasticrec.model import Model
-from elasticrec.serve.models import demo_model, load
+from elasticrec.serve.models import load
 from scripts import demo_model as packaging
 from scripts.large_files import main as too_large
 from tests.serve.making import servable
 
+PACKAGED = demo_folder() / "models" / "goodbooks"
+
 
 def test_it_can_be_served_and_has_titles_and_a_curve():
-    served = load("goodbooks", demo_model())
+    served = load("goodbooks", PACKAGED)
     assert served.facts["items"] > 8_000
     assert served.facts["files"].keys() == {"stream", "catalogue", "curve"}
     catalogue, _ = served.files["catalogue.json"]
@@ -20,14 +23,14 @@ def test_it_can_be_served_and_has_titles_and_a_curve():
 
 
 def test_it_holds_what_clients_get_and_no_person():
-    names = {path.name for path in demo_model().iterdir()}
+    names = {path.name for path in PACKAGED.iterdir()}
     assert names == {"model.json", "stream.elastic", "catalogue.json", "curve.json"}
-    assert too_large([str(path) for path in demo_model().iterdir()]) == 0
+    assert too_large([str(path) for path in PACKAGED.iterdir()]) == 0
 
 
 def test_it_ranks(tmp_path):
     device = pytest.importorskip("elasticrec_device")
-    with device.open(demo_model() / "stream.elastic") as stream:
+    with device.open(PACKAGED / "stream.elastic") as stream:
         numbers = [item.id for item in stream.recommend(history=[1, 2, 3], k=20)]
     assert len(np.unique(numbers)) == 20
 

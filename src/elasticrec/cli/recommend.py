@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def recommend(
-    model: Annotated[Path, typer.Argument(help="A finished model folder.")],
+    model: Annotated[Path, typer.Argument(help="A finished model folder, or a stream file.")],
     user: Annotated[str | None, typer.Option(help="Id of a user of the data.")] = None,
     items: Annotated[
         str | None, typer.Option(help="Ids of items someone took, separated by commas.")
@@ -37,15 +37,22 @@ def recommend(
       elasticrec recommend MODEL --user 42
       elasticrec recommend MODEL --items 1,2,3 -k 10 --budget 1MB
       elasticrec recommend MODEL --users-file users.txt -o lists.csv
+      elasticrec recommend watch.elastic --items 1,2,3
     """
     from elasticrec.errors import InputError
     from elasticrec.model import Model
-    from elasticrec.recommending import Ranker
+    from elasticrec.recommending import Ranker, recommend_from_stream
     from elasticrec.space import Budget
 
     ways = [way for way in (user, items, users_file) if way is not None]
     if len(ways) != 1 or (users_file is None) != (out is None):
         raise InputError("expected one of --user, --items, or --users-file with --out")
+    if model.is_file():
+        if items is None or budget is not None:
+            raise InputError(f"{model}: is a stream, expected --items and no --budget")
+        listed = recommend_from_stream(model, _ids(items), k=k, exclude=_ids(exclude))
+        _print_json(listed) if json else _print_table(listed)
+        return
     ranker = Ranker(Model.open(model), None if budget is None else Budget.parse(budget))
     if users_file is not None and out is not None:
         _write_lists(ranker, users_file, k, out)
@@ -99,5 +106,10 @@ def _print_table(listed: list[Recommendation]) -> None:
     table.add_column("score", justify="right")
     for place, found in enumerate(listed, start=1):
         titles = [escape(found.title or "")] if titled else []
-        table.add_row(str(place), escape(str(found.id)), *titles, f"{found.score:.4f}")
+        table.add_row(str(place), escape(str(found.id)), *titles, _number(found.score))
     Console().print(table)
+
+
+def _number(score: float) -> str:
+    """A score as text: those of a device are whole numbers."""
+    return f"{score:.4f}" if isinstance(score, float) else str(score)

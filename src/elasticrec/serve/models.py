@@ -30,8 +30,6 @@ log = logging.getLogger(__name__)
 
 CATALOGUE = FILES["catalogue"]
 GZIP_LEVEL = 6
-DEMO = Path(__file__).parent / "demo" / "goodbooks"
-"""The packaged model: stream, catalogue and curve; `scripts/demo_model.py` makes it."""
 Signature = tuple[tuple[int, int, int] | None, ...]
 """Changes whenever one of a folder's served files does."""
 
@@ -186,13 +184,6 @@ def find_models(paths: tuple[Path, ...]) -> dict[str, Path]:
             if NAME.fullmatch(name) and (root / "model.json").exists():
                 found.setdefault(name, root)
     return found
-
-
-def demo_model() -> Path:
-    """The folder of the model that comes with the package."""
-    if not (DEMO / "model.json").exists():
-        raise InputError("this installation has no packaged model; expected a model folder instead")
-    return DEMO
 
 
 def check_models(paths: tuple[Path, ...]) -> None:

@@ -11,10 +11,8 @@ import numpy as np
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions
 from elasticrec.errors import InputError
-from elasticrec.files import plain_name, read_bytes
+from elasticrec.files import demo_folder, plain_name, read_bytes
 
-GOODBOOKS = Path(__file__).parent.parent / "goodbooks"
-"""The sample that comes with the package (CC BY-SA 4.0)."""
 MAX_DIGITS = 18
 """Numbers longer than this do not fit 64 bits."""
 SPARE_NUMBERS = 1_000_000
@@ -163,9 +161,10 @@ def read_goodbooks() -> Interactions:
 
     Users are numbered from 0: their original ids are not part of the sample.
     """
-    path = GOODBOOKS / "interactions.txt.gz"
+    folder = demo_folder() / "goodbooks"
+    path = folder / "interactions.txt.gz"
     numbers = parse_numbers(read_bytes(path), path)  # line k holds the books of user k
-    rows = read_bytes(GOODBOOKS / "items.tsv.gz").decode("utf-8").splitlines()[1:]
+    rows = read_bytes(folder / "items.tsv.gz").decode("utf-8").splitlines()[1:]
     book_ids, titles, *_ = zip(*(row.split("\t") for row in rows), strict=True)
     users = Ids.dense(int(numbers.lines.max()) + 1)
     books = Ids.of(map(int, book_ids))

@@ -1,0 +1,189 @@
+"""What is published: wheels, source archives and the npm tarball, built and used as installed."""
+
+import functools
+import http.server
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.packaging import ROOT, Fresh, build, metadata
+from tests.test_readme import example
+
+pytest.importorskip("hatchling")
+pytestmark = pytest.mark.slow
+DEMO = ROOT / "examples" / "elasticrec_demo" / "models" / "goodbooks"
+HEAVY = ("torch", "scipy", "polars", "matplotlib", "starlette", "elasticrec_demo")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def bare(built, tmp_path_factory):
+    """Where `pip install elasticrec` leads."""
+    wheels = built["elasticrec.whl"], built["elasticrec_device.whl"]
+    return Fresh(tmp_path_factory.mktemp("bare") / "env", *wheels)
+
+
+@pytest.fixture(scope="module")
+def whole(built, tmp_path_factory):
+    """Where `pip install 'elasticrec[demo]'` leads."""
+    wheels = [
+        built[f"{name}.whl"] for name in ("elasticrec", "elasticrec_device", "elasticrec_demo")
+    ]
+    extras = ("train", "serve", "plots", "demo")
+    return Fresh(tmp_path_factory.mktemp("whole") / "env", *wheels, extras=extras)
+
+
+def test_the_wheel_is_small_and_the_source_lean(built):
+    assert built["elasticrec.whl"].stat().st_size < 500_000
+    assert built["elasticrec_demo.whl"].stat().st_size < 4_000_000
+    with tarfile.open(built["elasticrec.gz"]) as archive:
+        inside = {Path(name).relative_to("elasticrec-0.2.0") for name in archive.getnames()}
+    assert {path.parts[0] for path in inside} == {
+        *("src", "CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml", "PKG-INFO", ".gitignore")
+    }
+
+
+def test_the_metadata_say_where_the_project_is(built):
+    for name in ("elasticrec", "elasticrec_device", "elasticrec_demo"):
+        found = metadata(built[f"{name}.whl"])
+        assert "Homepage" in str(found.get_all("Project-URL"))
+        assert "](docs/" not in found.get_payload()  # links and pictures are whole URLs
+        with zipfile.ZipFile(built[f"{name}.whl"]) as archive:
+            assert any(path.endswith("licenses/LICENSE") for path in archive.namelist())
+    last = [each for each in found.get_all("Classifier", []) if "3.14" in each]
+    assert last or name == "elasticrec_demo"
+
+
+def test_the_versions_that_belong_together_agree(built):
+    versions = {name: metadata(path)["Version"] for name, path in built.items() if ".whl" in name}
+    assert versions["elasticrec.whl"] == versions["elasticrec_demo.whl"]
+    package = json.loads((ROOT / "device/js/package.json").read_text())
+    assert package["version"] == versions["elasticrec_device.whl"]
+
+
+def test_a_source_archive_builds_the_same_wheel(built, tmp_path):
+    for name in ("elasticrec", "elasticrec_device", "elasticrec_demo"):
+        words = ["wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "-w"]
+        command = [sys.executable, "-m", "pip", *words, str(tmp_path), str(built[f"{name}.gz"])]
+        subprocess.run(command, check=True)
+        (again,) = tmp_path.glob(f"{name}-*.whl")
+        with zipfile.ZipFile(again) as one, zipfile.ZipFile(built[f"{name}.whl"]) as other:
+            assert {i.filename: i.CRC for i in one.infolist()} == {
+                i.filename: i.CRC for i in other.infolist()
+            }
+
+
+def test_a_bare_install_ranks_from_a_stream(bare, tmp_path):
+    shutil.copy(DEMO / "stream.elastic", tmp_path / "watch.elastic")
+    missing = "; ".join(f"assert not find_spec({name!r})" for name in HEAVY)
+    bare.run(f'python -c "from importlib.util import find_spec; {missing}"', tmp_path)
+    assert "No broken requirements" in bare.pip("check")
+    assert "customize" in bare.run("elasticrec --help", tmp_path)
+    assert "98 columns, 32 neighbours" in bare.run("elasticrec inspect watch.elastic", tmp_path)
+    listed = bare.run("elasticrec recommend watch.elastic --items 13,55,126 -k 5", tmp_path)
+    assert len(listed.splitlines()) == 6
+    device = bare.run("elasticrec-device watch.elastic --history 13 55 126 -k 5", tmp_path)
+    assert [line.split()[1] for line in listed.splitlines()[1:]] == [
+        line.split()[2] for line in device.splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        ("elasticrec demo", "demo"),
+        ("elasticrec serve --demo", "demo"),
+        ("elasticrec data prepare goodbooks -o split.npz", "demo"),
+        ("elasticrec fit ratings.csv -o MODEL", "train"),
+    ],
+)
+def test_a_bare_install_says_what_to_install(bare, tmp_path, command, extra):
+    (tmp_path / "ratings.csv").write_text("user,item\n" + "1,2\n" * 30)
+    said = bare.run(command, tmp_path, code=2)
+    assert len(said.strip().splitlines()) == 1
+    assert f"pip install 'elasticrec[{extra}]'" in said
+
+
+def test_the_commands_of_the_readme_run_as_installed(whole, tmp_path):
+    pytest.importorskip("torch")
+    assert "No broken requirements" in whole.pip("check")
+    for line in example("", "elasticrec fit").splitlines():
+        whole.run(line.partition("  #")[0], tmp_path)
+    (tmp_path / "first.py").write_text(
+        example("python", "ElasticRecommender").replace('"MODEL"', '"M2"')
+    )
+    assert len(whole.run("python first.py", tmp_path).splitlines()) == 5
+    (tmp_path / "device.py").write_text(example("python", "elasticrec_device"))
+    assert len(whole.run("python device.py", tmp_path).splitlines()) == 5
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A static host that logs nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def host(tmp_path):
+    """The URL of a static host of the packaged model."""
+    shutil.copy(DEMO / "stream.elastic", tmp_path / "books.elastic")
+    handler = functools.partial(Quiet, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory):
+    """A folder into which npm has installed the tarball, and nothing else."""
+    if "elasticrec.tgz" not in built:
+        pytest.skip("no npm on this machine")
+    folder = tmp_path_factory.mktemp("npm")
+    (folder / "package.json").write_text('{"type": "module"}')
+    words = ["npm", "install", "--offline", "--no-audit", "--no-fund", str(built["elasticrec.tgz"])]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def test_the_tarball_is_complete(installed):
+    package = installed / "node_modules" / "elasticrec-device"
+    assert {path.name for path in package.iterdir()} == {
+        *("elasticrec-device.js", "elasticrec-device.d.ts", "LICENSE", "README.md", "package.json")
+    }
+
+
+def test_the_javascript_of_the_readme_runs_as_installed(installed, host):
+    code = example("js", "fetchStream")
+    assert "'https://cdn.example/books.elastic'" in code
+    code = code.replace("https://cdn.example", host) + "console.log(items.length);\n"
+    (installed / "first.js").write_text(code)
+    words = ["node", "first.js"]
+    ran = subprocess.run(words, cwd=installed, capture_output=True, text=True, check=True)
+    assert ran.stdout == "20\n"
+
+
+def test_its_types_are_found(installed):
+    (installed / "typed.ts").write_text(
+        "import { fetchStream } from 'elasticrec-device';\n"
+        "const { stream } = await fetchStream('x', { budget: 5 });\n"
+        "export const number: number = stream.recommend({ history: [1], k: 2 }).unknown;\n"
+        "// @ts-expect-error: no such option\n"
+        "stream.recommend({ likes: [1] });\n"
+    )
+    tsc = ROOT / "device/js/node_modules/.bin/tsc"
+    words = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "typed.ts"]
+    ran = subprocess.run([tsc, *words], cwd=installed, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
