@@ -17,6 +17,7 @@ import numpy as np
 
 from elasticrec.compression.codebooks import fit_codewords, kmeans, nearest, pair_sums, quantized
 from elasticrec.compression.compress import energy_rotation
+from elasticrec.compression.config import CompressionConfig
 
 BLOCK, PLANES, GROUPS, LETTERS, POINTS = 8, 8, 20, 256, 1 << 14
 FIRST, RATIO = 1.1, 0.55
@@ -162,7 +163,7 @@ def encode(items: np.ndarray, *, seed: int = 0) -> Format3:
     originals, planes = rest.copy(), np.zeros((N, PLANES, V), dtype=np.uint8)
     words, letters = [], np.zeros((N, LETTERS, BLOCK), dtype=np.float32)
     for k in range(K := word_lists(V, N)):
-        fitted = fit_codewords(rest[rng.permutation(V)[:POINTS]], rng, rounds=8)
+        fitted = fit_codewords(rest[rng.permutation(V)[:POINTS]], CompressionConfig(), rng)
         codewords, scale = quantized(fitted)
         words.append(pair_sums(codewords.astype(np.float32)) * np.float32(scale))
         planes[k, 0] = nearest(rest, words[k])
@@ -203,7 +204,7 @@ def _letters(rest: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     scale = np.where(spreads > 0, spreads, 1).astype(np.float32)
     drawn = rng.permutation(V * N)[:POINTS]
     points = rest.reshape(V, N, BLOCK)[drawn // N, drawn % N] / scale[drawn % N, None]
-    alphabet = kmeans(points, LETTERS, rng)
+    alphabet = kmeans(points, LETTERS, rng, rounds=20)
     step = float(np.abs(alphabet).max()) / 127 or 1.0
     whole = np.rint(alphabet / step).astype(np.float32) * np.float32(step)
     return np.asarray(whole * spreads[:, None, None], dtype=np.float32)

@@ -18,13 +18,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from elasticrec.compression.config import CompressionConfig  # noqa: E402
+from elasticrec.compression.config import CompressionConfig, LinearConfig  # noqa: E402
 from elasticrec.ordering.ladder import OrderConfig  # noqa: E402
 from elasticrec.ordering.search import OrderSearchConfig  # noqa: E402
 from scripts.pages import keep  # noqa: E402
 
 TABLES = {
-    "compression.md": {"compression": CompressionConfig},
+    "compression.md": {"compression": CompressionConfig, "compression.linear": LinearConfig},
     "ordering.md": {"order.order": OrderConfig, "order": OrderSearchConfig},
 }
 """By page, the config behind each table."""

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elasticrec.compression.linear import ONE_BY_ONE, LinearConfig, linear_lists, shared_weight
+from elasticrec.compression.config import CompressionConfig, LinearConfig
+from elasticrec.compression.linear import linear_lists, shared_weight
 from elasticrec.compression.neighbours import Neighbours, pack_lists
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
@@ -120,10 +121,11 @@ def _cooccurring(train: Pairs, fits: int, settings: dict[str, Any]) -> Iterator[
 def _linear(train: Pairs, fits: int, settings: dict[str, Any]) -> Iterator[Lists]:
     """Lists of a linear model of every length."""
     config = LinearConfig(**settings)
-    short = linear_lists(train, min(fits, ONE_BY_ONE), config)
-    for k in lengths(min(fits, ONE_BY_ONE)):
+    first = config.one_by_one
+    short = linear_lists(train, min(fits, first), config)
+    for k in lengths(min(fits, first)):
         yield Lists(short.items[:, :k], short.weights[:, :k])
-    for k in sorted({min(fits, k) for k in (ONE_BY_ONE, 2 * ONE_BY_ONE, 4 * ONE_BY_ONE)}):
+    for k in sorted({min(fits, k) for k in (first, 2 * first, 4 * first)}):
         yield ridge_lists(train, k, config)
 
 
@@ -134,7 +136,9 @@ def ridge_lists(train: Pairs, k: int, config: LinearConfig) -> Lists:
     """
     from scipy.sparse import diags
 
-    near = count_cooccurrence(train, k, user_power=config.user_power, item_power=0.4).items
+    near = count_cooccurrence(
+        train, k, user_power=config.user_power, item_power=config.voter_power
+    ).items
     scale = np.maximum(train.per_user, 1) ** -config.user_power
     X = (train.csr().astype(np.float64).T @ diags(np.sqrt(scale))).tocsr()  # (V, U)
     ridge = config.ridge * float(scale @ train.per_user) / max(len(train), 1)
@@ -156,7 +160,7 @@ def ridge_lists(train: Pairs, k: int, config: LinearConfig) -> Lists:
 def stored(lists: Lists) -> dict[str, np.ndarray]:
     """The lists as they are stored, weights on the same fifteen levels as ours."""
     V, k = lists.items.shape
-    packed = pack_lists(Cooccurrence(lists.items, lists.weights))
+    packed = pack_lists(Cooccurrence(lists.items, lists.weights), CompressionConfig.vote_span)
     return {
         "numbers": pack(packed.numbers, number_bits(V)),
         "votes": pack(packed.votes, WEIGHT_BITS),

@@ -21,7 +21,7 @@ def test_codewords_find_sums_of_two_hidden_halves() -> None:
     rng = np.random.default_rng(3)
     hidden = 5 * rng.normal(size=(32, 6)).astype(np.float32)
     points = pair_sums(hidden)[rng.integers(256, size=4000)]
-    found = fit_codewords(points, rng, rounds=30)
+    found = fit_codewords(points, CompressionConfig(rounds=30), rng)
     near = ((points[:, None] - pair_sums(found)[None]) ** 2).sum(axis=2).min(axis=1)
     assert near.mean() < 0.1 * points.var(axis=0).sum()
 

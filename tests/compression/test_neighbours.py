@@ -6,10 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from elasticrec.compression.config import CompressionConfig
+from elasticrec.compression.config import CompressionConfig, LinearConfig
 from elasticrec.compression.linear import (
-    ONE_BY_ONE,
-    LinearConfig,
     choose_voters,
     falling,
     held_back,
@@ -19,13 +17,13 @@ from elasticrec.compression.linear import (
 from elasticrec.compression.neighbours import Neighbours, make_neighbours, pack_lists
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
-from elasticrec.training.cooccurrence import Cooccurrence
+from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 
-SOURCES = ("cooccurrence", "linear")
+SPAN = CompressionConfig.vote_span
 
 
-def settings_of(source, k=16, support=1):
-    return CompressionConfig(neighbours=source, longest_list=k, min_support=support)
+def settings_of(k=16, support=1):
+    return CompressionConfig(longest_list=k, min_support=support)
 
 
 def random_pairs(rng, n_users=30, n_items=12, n=120):
@@ -54,7 +52,6 @@ def check_stored(lists, n_items, k):
         assert len(set(named)) == len(named)
 
 
-@pytest.mark.parametrize("source", SOURCES)
 @settings(deadline=None, max_examples=25)
 @given(
     seed=st.integers(0, 1000),
@@ -63,9 +60,9 @@ def check_stored(lists, n_items, k):
     n=st.integers(1, 300),
     support=st.integers(1, 4),
 )
-def test_every_entry_has_enough_persons_behind_it(source, seed, n_users, n_items, n, support):
+def test_every_entry_has_enough_persons_behind_it(seed, n_users, n_items, n, support):
     train = random_pairs(np.random.default_rng(seed), n_users, n_items, n)
-    lists = make_neighbours(train, settings_of(source, support=support))
+    lists = make_neighbours(train, settings_of(support=support))
     check_stored(lists, n_items, 16)
     assert lists.min_support == support
     R = train.csr().toarray()
@@ -74,9 +71,8 @@ def test_every_entry_has_enough_persons_behind_it(source, seed, n_users, n_items
         assert together[item, lists.numbers[item, slot]] >= support
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_two_tastes_never_vote_for_each_other(source, two_tastes):
-    lists = make_neighbours(two_tastes.train, settings_of(source))
+def test_two_tastes_never_vote_for_each_other(two_tastes):
+    lists = make_neighbours(two_tastes.train, settings_of())
     half = two_tastes.n_items // 2
     side = np.arange(two_tastes.n_items) < half
     used = lists.votes > 0
@@ -84,16 +80,15 @@ def test_two_tastes_never_vote_for_each_other(source, two_tastes):
     assert (side[lists.numbers] == side[:, None])[used].all()
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_equal_inputs_give_equal_lists(source, planted):
-    one, other = (make_neighbours(planted.train, settings_of(source)) for _ in range(2))
+def test_equal_inputs_give_equal_lists(planted):
+    one, other = (make_neighbours(planted.train, settings_of()) for _ in range(2))
     assert one.fingerprint() == other.fingerprint()
 
 
 def test_votes_are_geometric_and_stand_for_the_mean_of_what_falls_on_them(rng):
     weights = -np.sort(-np.exp(rng.normal(size=(500, 16))), axis=1)
     items = np.tile(np.arange(16), (500, 1))
-    lists = pack_lists(Cooccurrence(items, weights))
+    lists = pack_lists(Cooccurrence(items, weights), SPAN)
     stored = lists.values[lists.votes] / lists.values.max()
     inside = (lists.votes > 1) & (lists.votes < 15)  # the outer votes hold what lies beyond
     low, high = np.quantile(np.log(weights), [0.05, 0.999])
@@ -103,24 +98,12 @@ def test_votes_are_geometric_and_stand_for_the_mean_of_what_falls_on_them(rng):
 
 
 def test_lists_without_any_weight_and_with_one_can_be_packed():
-    nobody = pack_lists(Cooccurrence(np.full((4, 16), -1), np.zeros((4, 16))))
+    nobody = pack_lists(Cooccurrence(np.full((4, 16), -1), np.zeros((4, 16))), SPAN)
     check_stored(nobody, 4, 16)
     assert not nobody.votes.any()
-    one = pack_lists(Cooccurrence(np.array([[1], [-1]]), np.array([[0.25], [0.0]])))
+    one = pack_lists(Cooccurrence(np.array([[1], [-1]]), np.array([[0.25], [0.0]])), SPAN)
     check_stored(one, 2, 1)
     assert one.values[one.votes[0, 0]] == one.values.max() == 10_000
-
-
-def test_cooccurrence_lists_are_the_strongest_by_the_formula(rng):
-    train = random_pairs(rng)
-    lists = make_neighbours(train, settings_of("cooccurrence", 3))
-    R = train.csr().toarray().astype(float)
-    c = R.T @ np.diag(np.maximum(R.sum(axis=1), 1) ** -0.25) @ R
-    sums = c / R.sum(axis=0)[None, :] ** 0.4  # [target, voter]
-    np.fill_diagonal(sums, 0)
-    for item in range(12):
-        order = np.lexsort((np.arange(12), -np.round(sums[item], 5)))[:3]
-        assert lists.numbers[item, :3].tolist() == order.tolist()
 
 
 def greedy(X, target, candidates, k, ridge):
@@ -152,7 +135,7 @@ def test_voters_are_chosen_as_plain_loops_choose_them(seed, k, ridge):
         members = lists[target]
         dense = np.where(members >= 0, X[:, members], 0)
         np.testing.assert_allclose(G[target], dense.T @ dense, atol=1e-12)
-    chosen, b = choose_voters(G[:, :9, :9], G[:, :9, 9], k, ridge)
+    chosen, b = choose_voters(G[:, :9, :9], G[:, :9, 9], k, ridge, LinearConfig())
     for target in range(10):
         wanted, weights = greedy(X, target, [j for j in lists[target, :9] if j >= 0], k, ridge)
         found = [lists[target, place] for place in chosen[target] if place < 9]
@@ -165,12 +148,12 @@ def test_the_first_voters_of_long_lists_are_those_of_short_ones_and_weights_are_
     X = (rng.random((200, 40)) < 0.3).astype(float)
     lists = np.stack([np.append(np.delete(np.arange(40), t), t) for t in range(40)])
     G = shared_weight(csr_matrix(X.T), lists)
-    short, _ = choose_voters(G[:, :39, :39], G[:, :39, 39], ONE_BY_ONE, 300.0)
-    long, b = choose_voters(G[:, :39, :39], G[:, :39, 39], 36, 300.0)
-    assert np.array_equal(long[:, :ONE_BY_ONE], short)
+    short, _ = choose_voters(G[:, :39, :39], G[:, :39, 39], 16, 300.0, LinearConfig())
+    long, b = choose_voters(G[:, :39, :39], G[:, :39, 39], 36, 300.0, LinearConfig())
+    assert np.array_equal(long[:, :16], short)
     for target in range(40):
         some = long[target] < 39  # those who explain anything
-        assert len(set(long[target, some])) == some.sum() > ONE_BY_ONE
+        assert len(set(long[target, some])) == some.sum() > 16
         S = X[:, lists[target, long[target, some]]]
         wanted = np.linalg.solve(S.T @ S + 300 * np.eye(some.sum()), S.T @ X[:, target])
         np.testing.assert_allclose(b[target, some], wanted, atol=1e-9)
@@ -191,8 +174,7 @@ def test_the_second_voter_is_not_a_copy_of_the_first():
     train = Pairs.from_arrays(users, np.concatenate(histories), n_users=len(histories), n_items=6)
     config = LinearConfig(ridge=1.0, user_power=0.0, target_power=0.0)
     assert linear_lists(train, 2, config).items[0, :2].tolist() == [1, 3]
-    plain = make_neighbours(train, settings_of("cooccurrence", 2))
-    assert plain.numbers[0, :2].tolist() == [1, 2]
+    assert count_cooccurrence(train, 2).items[0].tolist() == [1, 2]
 
 
 def test_weights_fall_in_the_order_chosen_and_useless_voters_go():

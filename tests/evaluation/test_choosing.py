@@ -1,8 +1,13 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from elasticrec.errors import InputError
-from elasticrec.evaluation.choosing import FEW_PERSONS, choose
+from elasticrec.evaluation import choosing
+from elasticrec.evaluation.choosing import FEW_PERSONS
+
+choose = partial(choosing.choose, doubt=0.025)
 
 
 def persons(mean: float, noise: float, seed: int, n: int = 6_000) -> np.ndarray:

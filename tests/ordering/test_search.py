@@ -63,11 +63,11 @@ def test_nobody_to_choose_by_is_refused(world) -> None:
 
 def test_votes_count_less_as_codes_get_better(world) -> None:
     _, items, codes, _ = world
-    cosines = code_cosines(codes, items)
+    cosines = code_cosines(codes, items, 2048)
     assert cosines[0] == 0
     assert (np.diff(cosines) >= 0).all()
     assert cosines[-1] > 0.9
-    flat, falling = VoteWeight(2.0, 0.0).at(cosines), VoteWeight(2.0, 0.5).at(cosines)
+    flat, falling = (VoteWeight(2.0, power, 0.02).at(cosines) for power in (0.0, 0.5))
     assert (flat == 2).all()
     assert (np.diff(falling) <= 0).all()
     assert falling[-1] < falling[0]

@@ -26,10 +26,6 @@ CODEWORDS = 2 * HALF
 """Codewords of a codebook."""
 LARGEST = 127
 """Codewords are whole numbers from -127 to 127."""
-_RIDGE = 1e-3
-"""Ridge of the least squares, in points: it settles how the two halves share their mean."""
-_FIRST_STEP = 0.8
-"""Mean size of a number of unit spread: the best step of one sign."""
 _POINTS_AT_ONCE = 1 << 13
 
 
@@ -47,7 +43,7 @@ class Column:
     """(V,) uint8: two codewords per item."""
 
 
-def kmeans(points: np.ndarray, n: int, rng: np.random.Generator, *, rounds: int = 20) -> np.ndarray:
+def kmeans(points: np.ndarray, n: int, rng: np.random.Generator, *, rounds: int) -> np.ndarray:
     """(n, d) centres among points (m, d), from points drawn at random.
 
     A centre that no point is next to moves to a point drawn anew.
@@ -73,25 +69,29 @@ def nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def fit_codewords(
-    points: np.ndarray, rng: np.random.Generator, *, rounds: int, start: np.ndarray | None = None
+    points: np.ndarray,
+    config: CompressionConfig,
+    rng: np.random.Generator,
+    *,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """(32, w) float32 codewords whose sums of two come near to points (n, w).
 
     Args:
-        rounds: alternations of naming codewords and least squares.
         start: (32, w) first codewords; by default k-means finds them.
     """
     if start is None:
-        first = kmeans(points, HALF, rng)
-        start = np.concatenate([first, kmeans(points - first[nearest(points, first)], HALF, rng)])
+        first = kmeans(points, HALF, rng, rounds=config.kmeans_rounds)
+        rest = points - first[nearest(points, first)]
+        start = np.concatenate([first, kmeans(rest, HALF, rng, rounds=config.kmeans_rounds)])
     codewords = start
-    for _ in range(rounds):
+    for _ in range(config.rounds):
         near = nearest(points, pair_sums(codewords))
         named = np.zeros((len(points), CODEWORDS), dtype=np.float32)
         named[np.arange(len(points)), near % HALF] = 1
         named[np.arange(len(points)), HALF + near // HALF] = 1
-        counts = named.T @ named + _RIDGE * np.eye(CODEWORDS, dtype=np.float32)
-        right = named.T @ points + _RIDGE * codewords
+        counts = named.T @ named + config.codeword_ridge * np.eye(CODEWORDS, dtype=np.float32)
+        right = named.T @ points + config.codeword_ridge * codewords
         codewords = np.linalg.solve(counts, right).astype(np.float32)
     return codewords
 
@@ -120,7 +120,7 @@ def residual_columns(
     out = []
     for _ in range(n_columns):
         points = rest[rng.permutation(len(rest))[: config.points]]
-        codewords, scale = quantized(fit_codewords(points, rng, rounds=config.rounds))
+        codewords, scale = quantized(fit_codewords(points, config, rng))
         sums = pair_sums(codewords.astype(np.float32)) * np.float32(scale)
         named = nearest(rest, sums)
         rest -= sums[named]
@@ -143,7 +143,7 @@ def subvector_columns(
     spread = np.where(spread > 0, spread, 1).astype(np.float32)
     drawn = rng.permutation(V * N)[: config.points]
     points = blocks[drawn // N, drawn % N] / spread[drawn % N, None]
-    fitted = fit_codewords(points, rng, rounds=config.rounds, start=_signs())
+    fitted = fit_codewords(points, config, rng, start=_signs(config.first_sign))
     codewords, scale = quantized(fitted)
     out = []
     for n in range(N):
@@ -155,10 +155,10 @@ def subvector_columns(
     return out
 
 
-def _signs() -> np.ndarray:
-    """(32, 8) codewords that give each number its sign: bit j of a byte is number j's."""
+def _signs(size: float) -> np.ndarray:
+    """(32, 8) codewords that give each number its sign times a size; bit j is number j's."""
     bits = (np.arange(HALF)[:, None] >> np.arange(BLOCK // 2)) & 1
-    half = _FIRST_STEP * (2.0 * bits - 1)
+    half = size * (2.0 * bits - 1)
     out = np.zeros((CODEWORDS, BLOCK), dtype=np.float32)
     out[:HALF, : BLOCK // 2] = half
     out[HALF:, BLOCK // 2 :] = half

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -142,15 +142,13 @@ def assemble(
     popularity: np.ndarray | None = None,
     cosine: bool = True,
     recency: float = 0.0,
-    rest_columns: int = 1,
 ) -> Codes:
-    """Codes of fitted columns, their scales as whole numbers of one unit.
+    """Codes of fitted columns, their scales as whole numbers; `with_unit` gives them their unit.
 
     Args:
         columns: in order; those that share their codewords share a codebook.
         empty: (D,) the person of whom nothing is known, of any length.
         popularity: (28,) factors by class; None changes nothing.
-        rest_columns: columns of the smallest useful prefix, where vectors are shortest.
     """
     if not columns:
         raise InputError("no columns to code items with, expected at least one")
@@ -178,19 +176,23 @@ def assemble(
         empty=np.rint(empty / max(float(np.abs(empty).max()), 1e-12) * 127).astype(np.int8),
         rotation=rotation.astype(np.float32),
     )
-    return _with_unit(codes, rest_columns)
+    return codes
 
 
-def _with_unit(codes: Codes, rest_columns: int) -> Codes:
-    """The same codes with the unit at which the factors of the shortest vectors just fit a byte."""
-    from dataclasses import replace
+def with_unit(codes: Codes, n_columns: int, *, n_items: int, quantile: float) -> Codes:
+    """The same codes with the unit at which the factors of the shortest vectors just fit a byte.
 
-    some = np.arange(0, codes.n_items, max(1, codes.n_items // 4096))
-    y = codes.decode(some, np.full(len(some), rest_columns)).astype(np.float64)
+    Args:
+        n_columns: columns of the smallest useful prefix, where vectors are shortest.
+        n_items: how many items, evenly spread, are looked at.
+        quantile: the quantile of their lengths that counts as the shortest.
+    """
+    some = np.arange(0, codes.n_items, max(1, codes.n_items // n_items))
+    y = codes.decode(some, np.full(len(some), n_columns)).astype(np.float64)
     lengths = np.sqrt(np.square(y).sum(axis=1))
     lengths = lengths[lengths > 0]
     if not len(lengths):
         return codes
-    shortest = float(np.quantile(lengths, 0.01)) if codes.cosine else float(lengths.mean())
+    shortest = float(np.quantile(lengths, quantile)) if codes.cosine else float(lengths.mean())
     unit = shortest * 250 / NEUTRAL if codes.cosine else shortest
     return replace(codes, unit=float(np.float32(unit)))

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.compression.codebooks import BLOCK, residual_columns, subvector_columns
-from elasticrec.compression.codes import POPULARITY_CLASSES, Codes, assemble, popularity_class
+from elasticrec.compression.codes import (
+    POPULARITY_CLASSES,
+    Codes,
+    assemble,
+    popularity_class,
+    with_unit,
+)
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
@@ -97,7 +103,7 @@ def compress(
     for stage in range(config.stages):
         report(f"sub-vector stage {stage + 1} of {config.stages}")
         columns += subvector_columns(rest, config, rng)
-    return assemble(
+    codes = assemble(
         columns,
         n_blocks=D // BLOCK,
         rotation=rotation,
@@ -105,8 +111,9 @@ def compress(
         popularity=_factors(popularity, exponent),
         cosine=cosine,
         recency=recency,
-        rest_columns=min(config.fewest_residual, len(columns)),
     )
+    first = min(config.fewest_residual, len(columns))
+    return with_unit(codes, first, n_items=config.unit_items, quantile=config.unit_quantile)
 
 
 def _factors(popularity: np.ndarray | None, exponent: float) -> np.ndarray | None:
@@ -159,4 +166,4 @@ def choose_recency(
         )
         assert found.per_user is not None
         values[f"{recency:g}"] = found.per_user[config.metric][None]
-    return choose("recency", values, "0")
+    return choose("recency", values, "0", doubt=config.doubt)

@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
 from elasticrec.errors import InputError
+
+
+@dataclass(frozen=True)
+class LinearConfig:
+    """Settings by which voters are chosen and weighed.
+
+    The defaults suit late validation of three data sets (experiments/neighbours.py); Amazon-Book
+    alone would have a target power of 0.3, Gowalla and Yelp2018 one of 0.
+    """
+
+    candidates: int = 40
+    """M, or k where that is more: co-occurring items among which an item's voters are chosen."""
+    ridge: float = 60.0
+    """λ in persons: what it costs to trust a voter whom few persons have."""
+    user_power: float = 0.25
+    """A person with n items counts 1/n to this power."""
+    target_power: float = 0.2
+    """Weights for an item that n persons have are divided by n to this power."""
+    voter_power: float = 0.4
+    """Candidates are the items that co-occur most, each divided by its popularity to this power."""
+    one_by_one: int = 16
+    """So many voters of an item are chosen one by one, which is slow and best for short lists."""
+    together: int = 16
+    """So many of those behind them are chosen together."""
+
+    def __post_init__(self) -> None:
+        if min(self.one_by_one, self.together) < 1:
+            found = f"{self.one_by_one} voters one by one, {self.together} together"
+            raise InputError(f"{found}: expected at least one")
+        if self.candidates < 1 or not self.ridge > 0:
+            raise InputError(
+                f"{self.candidates} candidates and ridge {self.ridge}, "
+                "expected at least one and above 0"
+            )
 
 
 @dataclass(frozen=True)
@@ -24,12 +57,26 @@ class CompressionConfig:
     """Items, or blocks, that a codebook is fitted to."""
     rounds: int = 8
     """Alternations of naming codewords and least squares."""
-    neighbours: Literal["linear", "cooccurrence"] = "linear"
-    """Source of the neighbour lists: a sparse linear model, or plain co-occurrence."""
+    kmeans_rounds: int = 20
+    """Rounds of k-means, which finds the first codewords of a residual codebook."""
+    codeword_ridge: float = 1e-3
+    """Ridge of these least squares, in points: it settles how two halves share their mean."""
+    first_sign: float = 0.8
+    """The first codewords of sub-vectors give each number its sign times this, by unit spread."""
+    unit_items: int = 4096
+    """Items, evenly spread, on whose decoded lengths the unit of scores is set."""
+    unit_quantile: float = 0.01
+    """Quantile of these lengths whose factor just fits a byte; shorter vectors count for less."""
+    linear: LinearConfig = field(default_factory=LinearConfig)
+    """The linear model that fills neighbour lists."""
+    vote_span: tuple[float, float] = (0.05, 0.999)
+    """Quantiles of the neighbours' weights at which the lowest and the highest vote stand."""
+    shortest_list: int = 16
+    """Neighbours per item that any catalogue may have."""
     longest_list: int = 64
     """Neighbours per item, at most."""
     items_per_neighbour: int = 256
-    """Lists hold one neighbour per so many items of the catalogue, but no fewer than 16."""
+    """Lists hold one neighbour per so many items, but no fewer than `shortest_list`."""
     min_support: int = 3
     """Distinct persons that must have both an item and its neighbour; fewer reveal more of each."""
     recencies: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
@@ -38,13 +85,16 @@ class CompressionConfig:
     """Validation persons on whom the recency is chosen, at most."""
     metric: str = "recall@50"
     """The metric by which the recency is chosen."""
+    doubt: float = 0.025
+    """Chance by which a recency may replace 0 where none is better."""
     seed: int = 0
     """Draws what codebooks are fitted to, and the persons."""
 
     def __post_init__(self) -> None:
-        for name in ("fewest_residual", "points", "rounds", "longest_list", "items_per_neighbour",
-                     "min_support", "recency_persons"):  # fmt: skip
-            if getattr(self, name) < 1:
+        for name in ("fewest_residual", "points", "rounds", "kmeans_rounds", "codeword_ridge",
+                     "first_sign", "unit_items", "longest_list", "shortest_list",
+                     "items_per_neighbour", "min_support", "recency_persons"):  # fmt: skip
+            if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be positive, got {getattr(self, name)}")
         if not all(recency >= 0 for recency in self.recencies):
             raise InputError(f"recencies are {self.recencies}, expected none below 0")
@@ -53,8 +103,12 @@ class CompressionConfig:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
         if self.longest_list > 64:
             raise InputError(f"lists of {self.longest_list} neighbours, expected at most 64")
-        if self.neighbours not in ("linear", "cooccurrence"):
-            raise InputError(f"neighbours by {self.neighbours!r}, expected linear or cooccurrence")
+        low, high = self.vote_span
+        if not (0 <= low < high <= 1 and 0 <= self.unit_quantile <= 1 and 0 < self.doubt < 1):
+            raise InputError(
+                f"vote_span {self.vote_span}, unit_quantile {self.unit_quantile}, "
+                f"doubt {self.doubt}: expected shares, the span rising"
+            )
 
     def residual_columns(self, n_items: int, dimensions: int) -> int:
         """Columns of whole codewords that a catalogue of so many items pays for."""
@@ -62,6 +116,8 @@ class CompressionConfig:
         return min(self.most_residual, max(self.fewest_residual, affordable))
 
     def slots(self, n_items: int) -> int:
-        """S: the length of the neighbour lists, a power of two from 16 on."""
-        wanted = max(16, 1 << max(n_items // self.items_per_neighbour, 1).bit_length() - 1)
+        """S: the length of the neighbour lists, a power of two from the shortest list on."""
+        wanted = max(
+            self.shortest_list, 1 << max(n_items // self.items_per_neighbour, 1).bit_length() - 1
+        )
         return min(wanted, self.longest_list)

@@ -12,48 +12,19 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.compression.config import LinearConfig
 from elasticrec.data.interactions import Pairs
-from elasticrec.errors import InputError
 from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-ONE_BY_ONE, TOGETHER = 16, 16
-"""So many voters are chosen one by one; those behind them so many together, which is faster."""
 _TARGETS_AT_ONCE = 64
-_VOTER_POWER = 0.4
-"""Candidates are the items that co-occur most, with popular ones held back by this much."""
-
-
-@dataclass(frozen=True)
-class LinearConfig:
-    """Settings by which voters are chosen and weighed.
-
-    The defaults suit late validation of three data sets (experiments/neighbours.py); Amazon-Book
-    alone would have a target power of 0.3, Gowalla and Yelp2018 one of 0.
-    """
-
-    candidates: int = 40
-    """M, or k where that is more: co-occurring items among which an item's voters are chosen."""
-    ridge: float = 60.0
-    """λ in persons: what it costs to trust a voter whom few persons have."""
-    user_power: float = 0.25
-    """A person with n items counts 1/n to this power."""
-    target_power: float = 0.2
-    """Weights for an item that n persons have are divided by n to this power."""
-
-    def __post_init__(self) -> None:
-        if self.candidates < 1 or not self.ridge > 0:
-            raise InputError(
-                f"{self.candidates} candidates and ridge {self.ridge}, "
-                "expected at least one and above 0"
-            )
+"""Items whose lists are found at once."""
 
 
 def linear_lists(
@@ -71,7 +42,7 @@ def linear_lists(
         train,
         M,
         user_power=config.user_power,
-        item_power=_VOTER_POWER,
+        item_power=config.voter_power,
         min_support=min_support,
     ).items  # (V, M)
     scale = np.maximum(train.per_user, 1) ** -config.user_power  # (U,) what a person counts
@@ -85,7 +56,7 @@ def linear_lists(
         stop = min(start + _TARGETS_AT_ONCE, train.n_items)
         some = nearest[start:stop]
         G = shared_weight(X, np.column_stack([some, np.arange(start, stop)]))
-        chosen, b = choose_voters(G[:, :M, :M], G[:, :M, M], k, ridge)
+        chosen, b = choose_voters(G[:, :M, :M], G[:, :M, M], k, ridge, config)
         voters = np.take_along_axis(np.column_stack([some, np.full(stop - start, -1)]), chosen, 1)
         items[start:stop], weights[start:stop] = falling(voters, b)
 
@@ -126,7 +97,7 @@ def shared_weight(X: csr_matrix, lists: np.ndarray) -> np.ndarray:
 
 
 def choose_voters(
-    A: np.ndarray, g: np.ndarray, k: int, ridge: float
+    A: np.ndarray, g: np.ndarray, k: int, ridge: float, config: LinearConfig
 ) -> tuple[np.ndarray, np.ndarray]:
     """(B, k) places of the voters in the order chosen, M where none was left, and their weights.
 
@@ -135,6 +106,7 @@ def choose_voters(
         g: (B, M) weight shared by candidate and target; 0 where there is no candidate.
         k: how many voters to choose.
         ridge: λ.
+        config: says how many are chosen one by one, and together.
     """
     B, M = g.shape
     targets = np.arange(B)[:, None]
@@ -147,7 +119,7 @@ def choose_voters(
     b = np.empty((B, 0))
     while (n := chosen.shape[1]) < k:
         gain = np.where(free, left_over / norms, 0)
-        most = min(1 if n < ONE_BY_ONE else TOGETHER, k - n)
+        most = min(1 if n < config.one_by_one else config.together, k - n)
         best = np.argsort(-gain, axis=1, kind="stable")[:, :most]
         best = np.where(np.take_along_axis(gain, best, axis=1) > 0, best, M)
         free[targets, best] = False

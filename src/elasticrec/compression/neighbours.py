@@ -12,19 +12,13 @@ import numpy as np
 
 from elasticrec.compression.codes import Codes
 from elasticrec.compression.config import CompressionConfig
-from elasticrec.compression.linear import LinearConfig, linear_lists
+from elasticrec.compression.linear import linear_lists
 from elasticrec.data.interactions import Pairs
 from elasticrec.files import fingerprint, written_whole
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
+from elasticrec.training.cooccurrence import Cooccurrence
 
 LARGEST_VOTE = 10_000
 """The value of the largest vote; the others are shares of it."""
-_FLOOR = 0.02
-"""Share of a vector that no code is believed to tell, so that votes never lose all weight."""
-_SPAN = (0.05, 0.999)
-"""Quantiles of the weights that the lowest and the highest vote stand at."""
-_USER_POWER, _VOTER_POWER, _TARGET_POWER = 0.25, 0.4, 0.3
-"""Plain co-occurrence: how little long histories say, who is chosen, and who wins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,26 +67,24 @@ class Neighbours:
 
 
 def make_neighbours(train: Pairs, config: CompressionConfig) -> Neighbours:
-    """Each item's neighbours by the configured source, each with enough persons behind it."""
+    """Each item's neighbours by the linear model, each with enough persons behind it."""
     k, support = config.slots(train.n_items), config.min_support
-    if config.neighbours == "linear":
-        return pack_lists(linear_lists(train, k, LinearConfig(), min_support=support), support)
-    found = count_cooccurrence(
-        train, k, user_power=_USER_POWER, item_power=_VOTER_POWER, min_support=support
-    )
-    popularity = np.maximum(train.per_item, 1)[:, None]
-    weights = found.weights * popularity ** (_VOTER_POWER - _TARGET_POWER)
-    return pack_lists(Cooccurrence(found.items, weights), support)
+    lists = linear_lists(train, k, config.linear, min_support=support)
+    return pack_lists(lists, config.vote_span, support)
 
 
-def pack_lists(lists: Cooccurrence, min_support: int = 1) -> Neighbours:
+def pack_lists(lists: Cooccurrence, span: tuple[float, float], min_support: int = 1) -> Neighbours:
     """Lists with their weights as fifteen votes.
 
-    Votes are geometric from the 5 % to the 99.9 % quantile of all weights, since what counts is by
-    how much one weight exceeds another; each stands for the mean of what falls on it.
+    Votes are geometric over a span of the weights' quantiles, since what counts is by how much one
+    weight exceeds another; each stands for the mean of what falls on it.
+
+    Args:
+        span: the quantiles at which the lowest and the highest vote stand.
+        min_support: distinct persons behind every entry.
     """
     used = (lists.items >= 0) & (lists.weights > 0)
-    vote, values = _votes(lists.weights[used])
+    vote, values = _votes(lists.weights[used], span)
     numbers = np.zeros(lists.items.shape, dtype=np.uint32)
     votes = np.zeros(lists.items.shape, dtype=np.uint8)
     numbers[used] = lists.items[used]
@@ -100,12 +92,12 @@ def pack_lists(lists: Cooccurrence, min_support: int = 1) -> Neighbours:
     return Neighbours(numbers, votes, values, min_support)
 
 
-def _votes(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _votes(weights: np.ndarray, span: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """(n,) the vote, 1 to 15, of each weight above 0, and (16,) uint16 what votes are worth."""
     if not len(weights):
         return np.zeros(0, np.uint8), np.linspace(0, LARGEST_VOTE, 16).astype(np.uint16)
     logs = np.log(weights.astype(np.float64))
-    low, high = np.quantile(logs, _SPAN)
+    low, high = np.quantile(logs, span)
     step = (high - low) / 14 or 1.0
     vote = np.clip(np.rint((logs - low) / step) + 1, 1, 15).astype(np.uint8)
     values = np.exp(low + step * np.arange(-1, 15))
@@ -120,19 +112,21 @@ def _votes(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class VoteWeight:
-    """λ = scale · (1 - cosine + 0.02)^power, the cosine of decoded and trained vectors."""
+    """λ = scale · (1 - cosine + floor)^power, the cosine of decoded and trained vectors."""
 
     scale: float
     """The weight beside no codes at all."""
     power: float
     """Votes count less as codes get better; 0 is the same weight everywhere."""
+    floor: float
+    """Share of a vector that no code is believed to tell, so that votes never lose all weight."""
 
     def at(self, cosines: np.ndarray) -> np.ndarray:
         """(C + 1,) float32 weights of items with 0, 1, … C columns."""
-        return np.asarray(self.scale * (1 - cosines + _FLOOR) ** self.power, dtype=np.float32)
+        return np.asarray(self.scale * (1 - cosines + self.floor) ** self.power, dtype=np.float32)
 
 
-def code_cosines(codes: Codes, items: np.ndarray, *, sample: int = 2048) -> np.ndarray:
+def code_cosines(codes: Codes, items: np.ndarray, sample: int) -> np.ndarray:
     """(C + 1,) mean cosine of decoded and trained vectors, by number of columns; the first is 0.
 
     Args:

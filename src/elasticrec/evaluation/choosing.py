@@ -19,8 +19,6 @@ from elasticrec.errors import InputError
 
 FEW_PERSONS = 5_000
 """Fewer persons than this tell candidates apart badly; a choice on fewer says so."""
-DOUBT = 0.025
-"""How often chance alone may replace a default, whatever the number of candidates."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +52,20 @@ class Choice:
         return f"{self.name}: {self.chosen}, {lead:+.1%} (at least {low:+.1%}){few}"
 
 
-def choose(name: str, values: Mapping[str, np.ndarray], default: str) -> Choice:
+def choose(name: str, values: Mapping[str, np.ndarray], default: str, *, doubt: float) -> Choice:
     """The candidate with the largest clear lead over the default, else the default.
 
     Args:
         values: by candidate, (B, n) a metric of n persons at B sizes.
         default: one of the candidates.
+        doubt: how often chance alone may replace it, whatever the number of candidates.
     """
     if default not in values:
         raise InputError(f"{name}: default {default!r}, expected one of {', '.join(values)}")
     base = values[default]
     means = np.maximum(base.mean(axis=1, keepdims=True), 1e-12)  # (B, 1)
     n = base.shape[1]
-    z = NormalDist().inv_cdf(1 - DOUBT / max(len(values) - 1, 1))  # Bonferroni
+    z = NormalDist().inv_cdf(1 - doubt / max(len(values) - 1, 1))  # Bonferroni
     leads = {}
     for candidate, found in values.items():
         lead = ((found - base) / means).mean(axis=0)  # (n,) relative, averaged over sizes

@@ -25,9 +25,6 @@ from elasticrec.space import Composition
 
 log = logging.getLogger(__name__)
 
-_LISTS_EARLY = 4.0
-"""Columns per slot of the compositions on which vote weights are measured: all have lists."""
-
 
 @dataclass(frozen=True)
 class OrderSearchConfig:
@@ -47,6 +44,12 @@ class OrderSearchConfig:
     """Candidates for the vote weight, as multiples of the default."""
     vote_powers: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
     """Candidates for the power."""
+    vote_floor: float = 0.02
+    """Share of a vector that no code is believed to tell, so that votes never lose all weight."""
+    vote_items: int = 2048
+    """Items, evenly spread, on which it is measured how well codes tell vectors."""
+    vote_columns_per_slot: float = 4.0
+    """Columns per neighbour of what vote weights are measured on; small, so that all have lists."""
     vote_grid: int = 6
     """Weights measured at each size; between them a person's metric is interpolated."""
     sizes: tuple[float, ...] = (4, 6, 11, 20, 33, 54, 110)
@@ -57,13 +60,16 @@ class OrderSearchConfig:
     """Validation persons, drawn by the seed."""
     metric: str = "recall@50"
     """The metric that counts."""
+    doubt: float = 0.025
+    """Chance by which a candidate may replace a default where none is better."""
     seed: int = 0
     """Draws the persons."""
 
     def __post_init__(self) -> None:
         parse_metric(self.metric)
-        least = dict.fromkeys(("columns_per_slot", "vote_steps", "sizes", "vote_sizes"), 1e-9)
-        least |= {"n_persons": 1, "vote_grid": 2, "vote_weight": 1e-12}
+        least = dict.fromkeys(("columns_per_slot", "vote_steps", "sizes", "vote_sizes",
+                               "vote_columns_per_slot", "vote_floor", "doubt"), 1e-9)  # fmt: skip
+        least |= {"n_persons": 1, "vote_items": 1, "vote_grid": 2, "vote_weight": 1e-12}
         least |= dict.fromkeys(("leads", "vote_powers", "vote_power", "seed"), 0)
         for name, low in least.items():
             values = np.ravel(getattr(self, name))
@@ -106,7 +112,7 @@ def find_order(
         vectors: (U, D) server vectors, rotated as the codes are, where the model has users.
     """
     search = _Search(codes, neighbours, split, config, least, vectors, device, report)
-    cosines = code_cosines(codes, items)
+    cosines = code_cosines(codes, items, config.vote_items)
     person: Person = "history" if vectors is None else "vector"
     if not len(search.users):
         raise InputError(f"{split.name}: nobody has validation items, so no order can be chosen")
@@ -171,11 +177,15 @@ class _Search:
         steps = sorted({1.0, *config.vote_steps})
         powers = sorted({config.vote_power, *config.vote_powers})
         candidates = {
-            f"{step:g} x, power {power:g}": VoteWeight(config.vote_weight * step, power)
+            f"{step:g} x, power {power:g}": VoteWeight(
+                config.vote_weight * step, power, config.vote_floor
+            )
             for step in steps
             for power in powers
         }
-        made = self.make(replace(config.order, lead=0, columns_per_slot=_LISTS_EARLY))
+        made = self.make(
+            replace(config.order, lead=0, columns_per_slot=config.vote_columns_per_slot)
+        )
         rows: dict[str, list[np.ndarray]] = {name: [] for name in candidates}
         for size in config.vote_sizes:
             composition = cut(made, self.codes, size * self.codes.n_items)
@@ -191,7 +201,7 @@ class _Search:
                 rows[name].append(_between(grid, np.stack(measured), float(log_weight)))
         default = f"1 x, power {config.vote_power:g}"
         values = {name: np.stack(found) for name, found in rows.items()}
-        choice = choose(f"vote weight, {person}", values, default)
+        choice = choose(f"vote weight, {person}", values, default, doubt=config.doubt)
         return candidates[choice.chosen], choice
 
     def order(self, weights: np.ndarray, person: Person) -> tuple[OrderConfig, list[Choice]]:
@@ -211,7 +221,7 @@ class _Search:
             for candidate, order in orders.items():
                 self.report(order.name)
                 values[candidate] = self.values(order, weights, config.sizes, person)
-            choices.append(choose(name, values, default))
+            choices.append(choose(name, values, default, doubt=config.doubt))
             best = orders[choices[-1].chosen]
         return best, choices
 

@@ -31,6 +31,8 @@ class SpaceConfig:
     """Spread of blocks per group in Alg. 1; σ² = 1 in the paper."""
     spread: float = 0.35
     """Spread of levels per group, as a share of the level that suits the budget."""
+    falling: float = 0.5
+    """Share of the draws whose levels are sorted to fall from popular groups to rare ones."""
     n_levels: int = 32
     """Levels that a group chooses from, at most: the ladder, thinned evenly by growth."""
     n_features: int = 8
@@ -117,6 +119,10 @@ class EstimatorConfig:
     """Steps per round; the two-fold check takes one round per candidate and fold."""
     warmup: float = 0.1
     """Share of a round's steps over which the learning rate rises; then it falls to 0."""
+    counted: float = 0.1
+    """Share of a round's steps, its last ones, whose mean loss is the round's."""
+    group_spread: float = 0.5
+    """Spread of the first weights of one-hot groups, where those of codes have 1."""
     betas: tuple[float, float] = (0.9, 0.99)
     """Adam's decay rates."""
     max_rounds: int = 4
@@ -135,9 +141,13 @@ class EstimatorConfig:
                 raise InputError(f"{name} {values}, expected at least one positive number")
         if min(self.batch_size, self.steps, self.max_rounds) < 1:
             raise InputError("batch_size, steps and max_rounds must be positive")
-        if not 0 < self.warmup <= 1 or not all(0 <= beta < 1 for beta in self.betas):
+        shares = self.warmup, self.counted
+        if not all(0 < share <= 1 for share in shares) or not all(
+            0 <= beta < 1 for beta in self.betas
+        ):
             raise InputError(
-                f"warmup {self.warmup}, betas {self.betas}: expected a share, and rates below 1"
+                f"warmup {self.warmup}, counted {self.counted}, betas {self.betas}: "
+                "expected two shares, and rates below 1"
             )
 
     @classmethod
@@ -170,6 +180,8 @@ class SearchConfig:
     """So many of the best by estimate are measured again beside `uniform`; 0: the estimate decides.
 
     One of them is taken only if it leads `uniform` clearly (`evaluation.choosing`)."""
+    doubt: float = 0.025
+    """Chance by which one of them may replace `uniform` where none is better."""
     n_users: int = 10_000
     """Validation users, other than those of the samples where there are enough, who decide."""
 

@@ -212,7 +212,10 @@ class Rule:
         named["uniform"] = even
         if k:
             choice: Choice = choose(
-                "composition", {n: v[None] for n, v in values.items()}, "uniform"
+                "composition",
+                {n: v[None] for n, v in values.items()},
+                "uniform",
+                doubt=self.config.search.doubt,
             )
             taken, chosen_by = choice.chosen, str(choice)
         else:

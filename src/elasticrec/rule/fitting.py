@@ -156,7 +156,7 @@ def first_weights(config: EstimatorConfig, X: Tensor, width: int, generator: Gen
         w = {"code": code / F**0.5, "group": -X.mean(dim=0) @ code / F**0.5}
         w |= {"layer": normal(G * d0, d0, scale=(G * d0) ** -0.5), "layer_bias": torch.zeros(d0)}
     else:
-        group = normal(G, d0, scale=0.5) - X.mean(dim=0) @ code
+        group = normal(G, d0, scale=config.group_spread) - X.mean(dim=0) @ code
         x = group + X @ code
         pairs = (x.sum(1).square() - x.square().sum(1)) / 2
         spread = pairs.std(dim=0).mean().sqrt()
@@ -177,7 +177,7 @@ def train_round(
     settings: Settings,
     generator: Generator,
 ) -> float:
-    """The mean loss (Eq. 6) over the last tenth of a round on bits (n, G, F) and targets (n,).
+    """The mean loss (Eq. 6) over the last steps of a round on bits (n, G, F) and targets (n,).
 
     Adam, whose learning rate rises over the first steps and then falls to 0 along a cosine.
     """
@@ -185,7 +185,7 @@ def train_round(
     optimizer = torch.optim.Adam(
         weights.values(), lr=rate, betas=config.betas, weight_decay=2 * settings.l2
     )
-    counted = max(1, steps // 10)
+    counted = max(1, int(steps * config.counted))
     last = 0.0
     for step, some in enumerate(_batches(len(X), config.batch_size, steps, generator)):
         rising = min(1.0, (step + 1) / (config.warmup * steps))

@@ -76,11 +76,11 @@ class Levels(Space):
         return np.where(runs + self.shared_chunks[deepest] > FREE_CHUNKS, NEVER, total)
 
     def draw_first(self, budget: Budget, rng: np.random.Generator) -> np.ndarray:
-        """(G,) levels around the one that suits all groups, in half of the draws falling."""
+        """(G,) levels around the one that suits all groups, in some of the draws falling."""
         alike = np.repeat(np.arange(1, self.most + 1)[:, None], self.n_groups, axis=1)
         fitting = np.count_nonzero(self.sizes(alike) <= budget.n_bytes)
         drawn = fitting * np.exp(rng.normal(0.0, self.config.spread, size=self.n_groups))
-        return -np.sort(-drawn) if rng.random() < 0.5 else drawn
+        return -np.sort(-drawn) if rng.random() < self.config.falling else drawn
 
     def highest(self, budget: Budget) -> np.ndarray:  # noqa: ARG002
         """(G,) the top level; what is too much is repaired."""

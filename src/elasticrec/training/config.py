@@ -23,8 +23,10 @@ _CHOICES = {
 _POSITIVE = ("n_blocks", "block_size", "visits", "fewest_epochs", "most_epochs", "batch_size",
              "fewest_steps", "smallest_batch", "negatives", "cooccurrence_k", "evaluate_every",
              "validation_users", "learning_rate", "epsilon", "temperature", "own_norm",
-             "init_scale", "init_power", "init_rounds", "exponent_patience")  # fmt: skip
-_NOT_NEGATIVE = ("epochs", "cooccurrence", "diversity", "l2", "patience", "layers", "seed")
+             "init_scale", "init_power", "init_rounds", "exponent_patience", "permuted",
+             "doubt")  # fmt: skip
+_NOT_NEGATIVE = ("epochs", "cooccurrence", "diversity", "l2", "patience", "layers", "seed",
+                 "redraws", "init_spare", "init_noise")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class TrainConfig:
     negatives: int = 4096
     """`softmax`: items sampled per step and shared, at most half of all items, see `sized`;
     `bpr`: items per pair, of which the hardest counts."""
+    permuted: int = 8
+    """`softmax`: a catalogue of at most so many items per sampled one is permuted to sample;
+    a larger one is drawn from, and equal draws count once."""
+    redraws: int = 16
+    """`bpr`: draws of an item that the user took, replaced before it stays as a negative."""
     temperature: float = 0.1
     """`softmax`: cosine scores are divided by it."""
     cooccurrence: float = 0.3
@@ -103,10 +110,16 @@ class TrainConfig:
     """`spectral`: singular values are raised to this before rows are brought to that norm."""
     init_rounds: int = 6
     """`spectral`: rounds of subspace iteration; training goes on from there."""
+    init_spare: int = 16
+    """`spectral`: directions that are iterated beside the D that are kept."""
+    init_noise: float = 1e-4
+    """`spectral`: noise on each number of items, so that no two start alike."""
     metric: str = "recall@50"
     """The metric on validation by which the best epoch and the exponent are chosen."""
     evaluate_every: int = 8
     """Epochs between two validations."""
+    doubt: float = 0.025
+    """Chance by which an exponent may replace 0 where none is better."""
     patience: int = 0
     """Validations without a better value before training stops; 0 never stops early."""
     validation_users: int = 10_000

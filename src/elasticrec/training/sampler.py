@@ -11,12 +11,8 @@ from torch import Tensor
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
+from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import ascending
-
-_REDRAWS = 16
-"""Draws of a taken item that are replaced before it stays as a negative."""
-_PERMUTED = 8
-"""A pool is a part of a permutation where there are at most so many items per place in it."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +54,21 @@ class Sampler:
         unseen: int,
         shared: bool,
         near: np.ndarray | None = None,
+        permuted: int = TrainConfig.permuted,
+        redraws: int = TrainConfig.redraws,
         device: str | torch.device = "cpu",
     ) -> None:
-        """Args: near: (V, k) co-occurring items of each item, of which one is drawn per pair."""
+        """A sampler of train pairs.
+
+        Args:
+            unseen: items per batch if they are shared, else per pair.
+            near: (V, k) co-occurring items of each item, of which one is drawn per pair.
+            permuted, redraws: as in `TrainConfig`.
+        """
         if not len(train):
             raise InputError("train has no pairs; expected at least one")
         self.batch_size, self.shared = batch_size, shared
+        self.permuted, self.redraws = permuted, redraws
         self.unseen = min(unseen, train.n_items) if shared else unseen
         self.n_items, self.n_pairs = train.n_items, len(train)
         self.users = torch.from_numpy(train.users).to(device)
@@ -107,7 +112,7 @@ class Sampler:
     def _pool(self, generator: torch.Generator) -> Tensor:
         """(n,) distinct uniform items, ascending; of many items a few less than asked for."""
         device = self.users.device
-        if self.n_items <= _PERMUTED * self.unseen:
+        if self.n_items <= self.permuted * self.unseen:
             order = torch.randperm(self.n_items, generator=generator, device=device)
             return ascending(order[: self.unseen])
         drawn = torch.randint(self.n_items, (self.unseen,), generator=generator, device=device)
@@ -139,7 +144,7 @@ class Sampler:
     def _own(self, users: Tensor, generator: torch.Generator) -> Tensor:
         """(B, m) uniform items that the users have not taken.
 
-        A draw that hits a taken item is drawn again, at most 16 times: a user who took nearly
+        A draw that hits a taken item is drawn again, but not for ever: a user who took nearly
         everything then keeps a taken one.
         """
         shape = (len(users), self.unseen)
@@ -147,7 +152,7 @@ class Sampler:
         unseen = torch.randint(self.n_items, shape, generator=generator, device=device)
         first = (users * self.n_items).unsqueeze(1)
         wrong = self._taken((first + unseen).view(-1))
-        for _ in range(_REDRAWS):
+        for _ in range(self.redraws):
             if not len(wrong):
                 break
             again = torch.randint(self.n_items, wrong.shape, generator=generator, device=device)

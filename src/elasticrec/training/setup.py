@@ -58,6 +58,8 @@ def first_vectors(
             unit=unit,
             power=config.init_power,
             rounds=config.init_rounds,
+            spare=config.init_spare,
+            noise=config.init_noise,
         )
         return users * config.init_scale, items * config.init_scale
     U, V, D = train.n_users, train.n_items, config.dimensions
@@ -78,8 +80,10 @@ def spectral_tables(
     generator: torch.Generator,
     *,
     unit: bool = True,
-    power: float = 0.5,
-    rounds: int = 6,
+    power: float = TrainConfig.init_power,
+    rounds: int = TrainConfig.init_rounds,
+    spare: int = TrainConfig.init_spare,
+    noise: float = TrainConfig.init_noise,
 ) -> tuple[Tensor, Tensor]:
     """(U, D) users and (V, D) items with norms near 1, from a randomised SVD of the graph.
 
@@ -88,10 +92,12 @@ def spectral_tables(
             norm of 1, and frequent users and items stay longer.
         power: singular values are raised to this before the rows are normalised.
         rounds: subspace iterations; a few are plenty, since training goes on from here.
+        spare: directions that are iterated beside the D that are kept.
+        noise: on each number of items, so that no two are alike.
     """
     n_users, n_items = graph.from_items.shape
     D = min(dimensions, n_users, n_items)
-    width = min(D + 16, n_users, n_items)
+    width = min(D + spare, n_users, n_items)
     basis = torch.randn(n_items, width, generator=generator, device=generator.device)
     for _ in range(rounds):
         basis, _ = _orthogonal(graph.from_users @ (graph.from_items @ basis))
@@ -102,7 +108,7 @@ def spectral_tables(
     scale = values[:D] ** power
     users = (Q @ left[:, :D]) * scale
     items = (basis @ right.T)[:, :D] * scale
-    items = items + 1e-4 * torch.randn(n_items, D, generator=generator, device=items.device)
+    items = items + noise * torch.randn(n_items, D, generator=generator, device=items.device)
     if unit:
         users, items = normalize(users, dim=1), normalize(items, dim=1)
     else:

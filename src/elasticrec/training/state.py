@@ -38,6 +38,8 @@ class TrainingState:
             batch_size=config.batch_size,
             unseen=config.negatives,
             shared=config.loss == "softmax",
+            permuted=config.permuted,
+            redraws=config.redraws,
             near=cooccurrence.items if config.cooccurrence and cooccurrence else None,
             device=generator.device,
         )

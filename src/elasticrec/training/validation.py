@@ -55,7 +55,7 @@ class Validation:
             best, worse = (value, 0) if value > best else (best, worse + 1)
             if worse == self.config.exponent_patience:
                 break
-        return choose("popularity_exponent", found, "0")
+        return choose("popularity_exponent", found, "0", doubt=self.config.doubt)
 
     def _vectors(self, base: Base) -> tuple[Tensor, Tensor]:
         """(n, k) the validation users and (V, k) items whose products are the scores."""
