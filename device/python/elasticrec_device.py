@@ -29,7 +29,7 @@ Source: TypeAlias = Any  # the path of a file (str or os.PathLike), or a buffer 
 Id: TypeAlias = int | str
 
 HEAD, CHUNK = struct.Struct("<8s2HI4BI4Q32s32s32s28s4f"), struct.Struct("<I2BH3I12s")
-COLUMN, OTHER, MAGIC = struct.Struct("<4H2f"), struct.Struct("<8s2HI"), b"\x89ELASTIC"
+COLUMN, OTHER, MAGIC = struct.Struct("<2HI2f"), struct.Struct("<8s2HI"), b"\x89ELASTIC"
 FIELDS = """magic version N V id_kind cosine for_vector min_support reserved sequence date least
 length model_id catalogue values popularity unit recency by_history by_vector"""
 Chunk = namedtuple("Chunk", "length kind width which first count crc link at name")
@@ -140,7 +140,7 @@ class _Arrived:
         self.codebooks, self.filled = list[Array](), 32  # codewords that the last one has
         self.columns = list[tuple[int, int, int]]()  # codebook, first number, scale
         self.weights = [[head.by_history, head.by_vector]]  # with 0, 1, ... columns
-        self.cover, self.used = np.zeros(head.N, np.int64), 0  # scales; columns that items have
+        self.cover, self.used = np.zeros(head.N + 1, np.int64), 0  # scales, widths; columns in use
         # Of each item; pages of zeros take no memory before they are written.
         self.n_columns, self.gain = np.zeros((2, head.V), np.uint16)  # 1 + g; 0: not known
         self.n_slots, self.falls = np.zeros((2, head.V), np.uint8)  # 15 - the last vote
@@ -209,17 +209,17 @@ class _Arrived:
         self.useful |= stop == head.least
 
     def _read_columns(self, c: Any, raw: Any) -> None:
-        complete = len(self.codebooks) - (self.filled < 32)
-        for codebook, block, scale, reserved, *weights in COLUMN.iter_unpack(raw):
-            _within(f"codebook in {c.name}", codebook, 0, complete - 1)
-            end = block + self.codebooks[codebook].shape[1] // 8
-            _within(f"first block + width in {c.name}", end, 1, self.head.N)
-            _within(f"scale in {c.name}", scale, 1, 16384)
-            good = reserved == 0 and all(0 <= weight <= 1e9 for weight in weights)
-            _check(f"zeros and vote weights in {c.name}", [reserved, *weights], "0 to 10^9", good)
-            self.cover[block:end] += scale
+        for book, block, scale, *weights in COLUMN.iter_unpack(raw):
+            _within(f"codebook in {c.name}", book, 0, len(self.codebooks) - 1 - (self.filled < 32))
+            width = self.codebooks[book].shape[1] // 8
+            _within(f"first block in {c.name}", block, 0, self.head.N - width)
+            _within(f"scale, and zeros behind it, in {c.name}", scale, 1, 16384)
+            good = all(0 <= weight <= 1e9 for weight in weights)
+            _check(f"weights in {c.name}", weights, "0 to 10^9", good)
+            self.cover[[*range(block, block + width), -1]] += [*[scale] * width, width]
             _within(f"sum of a block's scales in {c.name}", self.cover.max(), 1, 16384)
-            self.columns.append((codebook, 8 * block, scale))
+            _within(f"sum of widths up to {c.name}", self.cover[-1], 1, 16 * self.head.N + 1024)
+            self.columns.append((book, 8 * block, scale))
             self.weights.append(weights)
 
     def _read_items(self, c: Any, raw: Array) -> None:

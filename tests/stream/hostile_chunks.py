@@ -129,6 +129,10 @@ def of_columns():
     entries = struct.pack("<HHHHff", 1, 0, 1, 0, 0.5, 0.5) * 1022
     more.add(Kind.COLUMNS, 3, 0, 1022, entries)
     yield Case("columns-1025", 3, "a 1,025th column", more.file())
+    wide = draft()
+    entries = struct.pack("<HHHHff", 0, 0, 1, 0, 0.5, 0.5) * 526
+    wide.add(Kind.COLUMNS, 3, 0, 527, entries + struct.pack("<HHHHff", 1, 0, 1, 0, 0.5, 0.5))
+    yield Case("columns-wide", 3, "widths that sum to 1,057, for two blocks", wide.file())
 
 
 def of_codes():

@@ -46,7 +46,7 @@ class StreamFile:
         self.read_head()
         need(self.sequence >= sequence, f"sequence {self.sequence}, expected {sequence} or more")
         self.codebooks, self.widths, self.columns = [], [], []
-        self.books_of = [0] * self.N
+        self.books_of, self.all_widths = [0] * self.N, 0
         self.codes = [[] for _ in range(self.V)]
         self.slots = [[] for _ in range(self.V)]
         self.ids = []
@@ -163,6 +163,8 @@ class StreamFile:
             for n in range(block, block + self.widths[book]):
                 self.books_of[n] += scale
                 need(self.books_of[n] <= 16384, f"scales over block {n}: {self.books_of[n]}")
+            self.all_widths += self.widths[book]
+            need(self.all_widths <= 16 * self.N + 1024, f"columns {self.all_widths} blocks wide")
             both = (weight(payload, at + 8, "weight"), weight(payload, at + 12, "weight"))
             self.columns.append((book, block, scale, both))
 

@@ -40,6 +40,11 @@ def need(fits: bool, message: str) -> None:
         raise StreamError(message)
 
 
+def most_widths(n_blocks: int) -> int:
+    """Most that the widths of all columns of a stream with N blocks sum to."""
+    return 16 * n_blocks + 1024
+
+
 def head_bytes(n_blocks: int) -> int:
     """Length of the head of a stream with N blocks."""
     return 276 + BLOCK * n_blocks

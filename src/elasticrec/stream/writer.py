@@ -12,7 +12,15 @@ from elasticrec.errors import InputError
 from elasticrec.files import written_whole
 from elasticrec.stream.chunk import StoredIds, link_to, seal
 from elasticrec.stream.cutting import Cutter
-from elasticrec.stream.format import CODEWORDS, LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float
+from elasticrec.stream.format import (
+    CODEWORDS,
+    LINK,
+    MAX_COLUMNS,
+    MAX_SLOTS,
+    Head,
+    check_float,
+    most_widths,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -126,6 +134,13 @@ def check_parts(codes: Codes, neighbours: Neighbours, weights: np.ndarray) -> No
                 f"codebook {number} is {book.dtype} {book.shape}, expected int8 ({CODEWORDS}, w), "
                 f"w a multiple of 8 up to {8 * N}"
             )
+    widths = [book.shape[1] // 8 for book in codes.codebooks]
+    wide = sum(widths[book] for book in codes.columns[:, 0].tolist() if book < len(widths))
+    if wide > most_widths(N):
+        raise InputError(
+            f"the widths of all columns sum to {wide}, expected at most {most_widths(N)} for {N} "
+            "blocks"
+        )
     if weights.shape != (C + 1, 2):
         raise InputError(f"vote weights {weights.shape}, expected ({C + 1}, 2)")
     for weight in weights.ravel().tolist():

@@ -178,7 +178,7 @@ export class Stream {
     this.#link = head.link, this.#end = head.size, this.#withdrawn = new Uint8Array(V);
     this.#columnsOf = new Uint16Array(V), this.#slotsOf = new Uint8Array(V);
     this.#voteOf = new Uint8Array(V), this.#gains = new Uint16Array(V);
-    this.#covered = new Uint16Array(head.dimensions / 8); // the sums of scales
+    this.#covered = new Uint16Array(head.dimensions / 8 + 1); // sums of scales, and of widths
     if (!key) this.#read(bytes, bytes.length);
   }
 
@@ -284,13 +284,14 @@ export class Stream {
   /** @param {Chunk} chunk */
   #takeColumns(chunk) {
     const view = this.#view, covered = this.#covered.slice(), C = this.#columns.length;
+    const N = covered.length - 1;
     checkChunk(chunk, 0, C, 0, 1024 - C, 16);
     const opened = Array.from({ length: chunk.count }, (_, c) => {
       const at = chunk.at + 16 * c, number = view.getUint16(at, true), book = this.#books[number];
       if (book?.have !== 32) refuse('codebook of a column', number, 'a complete one');
-      const block = within(view.getUint16(at + 2, true), 0, covered.length - book.width, 'block');
-      const scale = within(view.getUint16(at + 4, true), 1, 16384, 'scale');
-      same(view.getUint16(at + 6, true), 0, 'reserved bytes of a column');
+      const block = within(view.getUint16(at + 2, true), 0, N - book.width, 'block');
+      const scale = within(view.getUint32(at + 4, true), 1, 16384, 'scale, and zeros behind it');
+      covered[N] = within(covered[N] + book.width, 1, 16 * N + 1024, 'sum of all widths');
       for (let n = block; n < block + book.width; n++) {
         covered[n] = within(covered[n] + scale, 1, 16384, 'sum of the scales of a block');
       }
