@@ -105,6 +105,12 @@ def demo_folder() -> Path:
     return Path(found.origin).parent
 
 
+def save_bytes(path: Path | str, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    with written_whole(path) as file:
+        file.write(content)
+
+
 def fingerprint(arrays: dict[str, np.ndarray]) -> str:
     """Hex sha256 over names, types, shapes and bytes of arrays, in the order of their names."""
     digest = hashlib.sha256()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +13,15 @@ import numpy as np
 
 from elasticrec.errors import InputError
 from elasticrec.files import sha256_of
-from elasticrec.model_json import new_content, plain, read_content, write_content
+from elasticrec.model_folder import (
+    NAME,
+    made_folder,
+    new_content,
+    place,
+    plain,
+    read_content,
+    write_content,
+)
 
 if TYPE_CHECKING:
     from elasticrec.compression.codes import Codes
@@ -53,19 +59,16 @@ class Model:
     """A model on disk; parts are loaded when first asked for, and checked against their hashes."""
 
     def __init__(self, root: Path, content: dict[str, Any]) -> None:
-        self.root, self._content = root, content
+        self.root = root
+        self.content = content
+        """What `model.json` says."""
 
     @classmethod
     def create(cls, root: Path | str) -> Model:
         """The model of a new or empty folder, or of one that is being made."""
-        root = Path(root)
-        if (root / "model.json").exists():
+        root = made_folder(Path(root))
+        if place(root, NAME).exists():
             return cls.open(root)
-        if root.exists() and not root.is_dir():
-            raise InputError(f"{root}: is a file, expected a folder for the model")
-        if root.exists() and any(not e.name.startswith(".") for e in root.iterdir()):
-            raise InputError(f"{root}: holds other files, expected a new or empty folder")
-        root.mkdir(parents=True, exist_ok=True)
         model = cls(root, new_content())
         model._write()
         return model
@@ -75,17 +78,23 @@ class Model:
         """The model in a folder."""
         return cls(Path(root), read_content(Path(root)))
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the folder's lock; a second writer is refused."""
-        with (self.root / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(
-                    f"{self.root}: another elasticrec is writing this model; wait for it to end"
-                ) from None
-            yield
+    @property
+    def is_finished(self) -> bool:
+        """True if its stream was measured, and each part is made from parts that are there."""
+        tiled = self.has("table") and self.content["parts"]["table"]["config"].get("score")
+        return self._is_sound("table" if tiled == "tiled" else "curve")
+
+    def _is_sound(self, part: str) -> bool:
+        sources = self.content["parts"][part]["made_from"] if self.has(part) else {}
+        return self.has(part) and all(
+            self._is_sound(n) and self.hash_of(n) == sources[n] for n in sources
+        )
+
+    def clear(self) -> None:
+        """Forget everything, to begin with other data; sequence numbers go on."""
+        sequence = self.about.get("sequence", 0)
+        self.__dict__ = {"root": self.root, "content": new_content()}
+        self.describe(sequence=sequence)
 
     @property
     def id(self) -> str:
@@ -96,20 +105,20 @@ class Model:
     @property
     def about(self) -> dict[str, Any]:
         """Facts kept beside the parts: settings, seconds, choices, the date of the training."""
-        return dict(self._content["about"])
+        return dict(self.content["about"])
 
     def describe(self, **about: Any) -> None:
         """Keep some facts about the model in `model.json`."""
-        self._content["about"] = {**self._content["about"], **about}
+        self.content["about"] = {**self.content["about"], **about}
         self._write()
 
     def path(self, part: str) -> Path:
         """The file of a part."""
-        return self.root / FILES[part]
+        return place(self.root, FILES[part])
 
     def has(self, part: str) -> bool:
         """True if a part was recorded."""
-        return part in self._content["parts"]
+        return part in self.content["parts"]
 
     def hash_of(self, part: str) -> str:
         """The recorded sha256 of a part's file."""
@@ -117,13 +126,13 @@ class Model:
             raise InputError(
                 f"{self.root}: has no {part} yet ({FILES[part]}); `elasticrec fit` makes it"
             )
-        return str(self._content["parts"][part]["sha256"])
+        return str(self.content["parts"][part]["sha256"])
 
     def fresh(self, part: str, config: dict[str, Any]) -> bool:
         """True if a part is there, with these settings, made from the parts in the folder now."""
         if not self.has(part) or not self.path(part).exists():
             return False
-        entry = self._content["parts"][part]
+        entry = self.content["parts"][part]
         sources = entry["made_from"]
         same = all(self.has(name) and self.hash_of(name) == sources[name] for name in sources)
         return same and bool(entry["config"] == plain(config))
@@ -135,8 +144,9 @@ class Model:
         *,
         made_from: tuple[str, ...] = (),
         config: dict[str, Any] | None = None,
+        **about: Any,
     ) -> None:
-        """Write a part and record its hash, its settings and what it was made from.
+        """Write a part and record its hash, its settings, what it was made from, and facts.
 
         The old record goes before the file changes: one that is cut off here leaves no false hash.
 
@@ -145,26 +155,27 @@ class Model:
         """
         sources = {name: self.hash_of(name) for name in made_from}
         save = value if callable(value) else value.save
-        if self._content["parts"].pop(part, None) is not None:
+        if self.content["parts"].pop(part, None) is not None:
             self._write()
+        self.path(part).unlink(missing_ok=True)  # the model before may have the same file
         save(self.path(part))
-        self._content["parts"][part] = {
+        self.content["parts"][part] = {
             "file": FILES[part],
             "sha256": sha256_of(self.path(part)),
             "made_from": sources,
             "config": plain(config or {}),
         }
-        self._write()
+        self.describe(**about)
         self.__dict__.pop(part, None)  # a loaded part of before
 
     def check(self, part: str) -> Path:
         """The path of a part, after its file was found to be the recorded one."""
         path, wanted = self.path(part), self.hash_of(part)
         if not path.exists():
-            raise InputError(f"{path}: is missing, model.json says that the model has it")
+            raise InputError(f"{path}: is missing, `elasticrec fit` makes it anew")
         if sha256_of(path) != wanted:
             raise InputError(f"{path}: is damaged or was swapped, its hash is not model.json's")
-        for name, made_from in self._content["parts"][part]["made_from"].items():
+        for name, made_from in self.content["parts"][part]["made_from"].items():
             if self.has(name) and self.hash_of(name) != made_from:
                 raise InputError(
                     f"{path}: was made from another {name} than the one in {self.root}; "
@@ -221,16 +232,8 @@ class Model:
 
     @property
     def stream_path(self) -> Path:
-        """The stream; a missing one is refused."""
-        if not self.has("stream") or not self.path("stream").exists():
-            self.hash_of("stream")
-            raise InputError(f"{self.path('stream')}: is missing, `elasticrec fit` makes it anew")
-        return self.path("stream")
-
-    @property
-    def catalogue_path(self) -> Path:
-        """The catalogue: ids and titles by item number."""
-        return self.path("catalogue")
+        """The file of the stream."""
+        return self.check("stream")
 
     def server_vectors(self) -> np.ndarray | None:
         """(U, D) the users' unit vectors, rotated as the codes are; None for `history`."""
@@ -243,4 +246,4 @@ class Model:
 
     def _write(self) -> None:
         made = all(self.has(name) for name in IDENTITY)
-        write_content(self.root, {**self._content, "id": self.id} if made else self._content)
+        write_content(self.root, {**self.content, "id": self.id} if made else self.content)

@@ -12,18 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
 
+from elasticrec.changing import changed
 from elasticrec.compression.compress import choose_recency, compress
 from elasticrec.compression.neighbours import make_neighbours
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice
-from elasticrec.files import written_whole
+from elasticrec.files import save_bytes, written_whole
 from elasticrec.model import Model
 from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
@@ -47,17 +49,20 @@ def fit(
     device: str = "auto",
     report: Report = _quiet,
     stop: Callable[[], bool] = lambda: False,
+    force: bool = False,
 ) -> Model:
     """The finished model of a split: every stage that is not fresh runs.
 
+    A finished model in the folder is replaced in one step, once the new one is finished.
+
     Args:
-        root: the model's folder, new, empty, or of a run that was cut off.
+        root: the model's folder, new, empty, of a run that was cut off, or of a finished model.
         report: told what happens, a line at a time.
         stop: asked while training; a run that stops is taken up again by the same call.
+        force: replace a model of other data.
     """
-    model = Model.create(root)
-    with model.locked():
-        prepare(model, split, preset, report)
+    with changed(root) as model:
+        prepare(model, split, preset, report, force=force)
         train(model, preset, device=device, report=report, stop=stop)
         if model.table.score == "tiled":
             report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
@@ -69,15 +74,19 @@ def fit(
     return model
 
 
-def prepare(model: Model, split: Split, preset: Preset, report: Report = _quiet) -> None:
+def prepare(
+    model: Model, split: Split, preset: Preset, report: Report = _quiet, *, force: bool = False
+) -> None:
     """Save the split, its items numbered by falling popularity in train."""
     config = {"split": split.fingerprint()}
     if model.fresh("split", config):
         return
     if model.has("split"):
-        raise InputError(
-            f"{model.root}: holds a model of other data; give another folder, or delete this one"
-        )
+        if not force:
+            raise InputError(
+                f"{model.root}: holds a model of other data; give another folder, or --force"
+            )
+        model.clear()
     report("prepare", f"{split.n_users:,} users, {split.n_items:,} items, {split.kind} split")
     renumbered, _ = by_popularity(split)
     model.save_part("split", renumbered, config=config)
@@ -102,12 +111,7 @@ def train(
     epochs = preset.train.sized(model.split.train).epochs
     with _timed(model, "train", report, f"{preset.train.base}, {epochs} epochs"):
         trained = train_table(
-            model.split,
-            preset.train,
-            device=device,
-            checkpoint=checkpoint,
-            resume=True,
-            stop=stop,
+            model.split, preset.train, device=device, checkpoint=checkpoint, resume=True, stop=stop
         )
         model.save_part("table", trained.table, made_from=("split",), config=config)
     model.describe(
@@ -165,17 +169,10 @@ def order(model: Model, preset: Preset, *, device: str = "auto", report: Report 
             device=device,
             report=lambda text: report("order", text),
         )
-        model.save_part(
-            "weights",
-            lambda path: _save_arrays(path, weights=found.weights),
-            made_from=sources,
-            config=config,
-        )
+        save = partial(_save_weights, found.weights)
+        model.save_part("weights", save, made_from=sources, config=config)
         model.save_part("order", found.order, made_from=sources, config=config)
-    model.describe(
-        order=asdict(found.config),
-        preset=preset.as_dict(),
-    )
+    model.describe(order=asdict(found.config), preset=preset.as_dict())
     _record(model, found.choices, report)
 
 
@@ -199,8 +196,19 @@ def write(model: Model, report: Report = _quiet) -> None:
     with _timed(model, "write", report, "the stream"):
         split = model.split
         text = catalogue(split.item_ids, split.titles, model.id)
-        model.save_part("catalogue", lambda path: _save_bytes(path, text), made_from=sources[:2])
-        model.save_part("stream", lambda path: write_stream_of(model, path), made_from=sources)
+        model.save_part("catalogue", lambda path: save_bytes(path, text), made_from=sources[:2])
+        number = max(_serial(model.about["trained"]), model.about.get("sequence", 0) + 1)
+        model.save_part(
+            "stream",
+            lambda path: write_stream_of(model, path, sequence=number),
+            made_from=sources,
+            sequence=number,
+        )
+
+
+def _serial(day: str) -> int:
+    """The first sequence number of a day, as zone files of DNS count: 2026-05-19 is 2026051901."""
+    return 100 * int(day.replace("-", "")) + 1
 
 
 def measure_curve(
@@ -218,7 +226,7 @@ def measure_curve(
         text = json.dumps(found, indent=1) + "\n"
         model.save_part(
             "curve",
-            lambda path: _save_bytes(path, text.encode()),
+            lambda path: save_bytes(path, text.encode()),
             made_from=("stream", "split"),
             config=settings,
         )
@@ -235,11 +243,6 @@ def _timed(model: Model, stage: str, report: Report, text: str) -> Iterator[None
     report(stage, f"done in {seconds:.0f} s")
 
 
-def _save_arrays(path: Path, **arrays: np.ndarray) -> None:
+def _save_weights(weights: np.ndarray, path: Path) -> None:
     with written_whole(path) as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
-
-
-def _save_bytes(path: Path, content: bytes) -> None:
-    with written_whole(path) as file:
-        file.write(content)
+        np.savez(file, weights=weights)

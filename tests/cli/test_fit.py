@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from elasticrec.changing import extended
 from elasticrec.model import Model
 from tests.cli.running import refused, run
 
@@ -149,7 +150,7 @@ def test_other_data_are_refused(tiny_copy, two_tastes, options, tmp_path):
 
 
 def test_a_second_writer_is_refused(tiny_copy):
-    with Model.open(tiny_copy).locked():
+    with extended(tiny_copy):
         for name in ("compress", "order"):
             assert "another elasticrec is writing this model" in refused(name, tiny_copy)
 

@@ -28,13 +28,14 @@ def compress(
       elasticrec compress MODEL --set compression.min_support=5
     """
     from elasticrec import pipeline
+    from elasticrec.changing import changed
     from elasticrec.cli._output import logged_to_stderr
     from elasticrec.cli._settings import configured_as
     from elasticrec.model import Model
 
-    opened = Model.open(model)
-    config = configured_as(opened, preset, settings, seed)
-    with logged_to_stderr(), opened.locked():
+    Model.open(model)
+    with logged_to_stderr(), changed(model) as opened:
+        config = configured_as(opened, preset, settings, seed)
         pipeline.compress_model(opened, config)
     codes, lists = opened.codes, opened.neighbours
     print(

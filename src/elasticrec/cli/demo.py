@@ -47,6 +47,7 @@ def demo(
     from elasticrec.files import demo_folder
 
     demo_folder()  # its package installs all that is needed, so its absence is said first
+    from elasticrec.changing import extended
     from elasticrec.cli._output import resumable
     from elasticrec.cli._settings import configured
     from elasticrec.data.preparation import PrepareConfig, prepare
@@ -62,8 +63,8 @@ def demo(
     place = _folder(output, fresh=fresh)
     with resumable() as listening:
         split = prepare(source, PrepareConfig(seed=seed))
-        model = fit(split, place / "MODEL", config, device=device, **listening)
-        with model.locked():
+        fit(split, place / "MODEL", config, device=device, **listening)
+        with extended(place / "MODEL") as model:
             shown = show(
                 model, config, place, listening["report"],
                 sizes=sizes, reader=reader, k=k, device=device,

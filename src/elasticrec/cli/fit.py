@@ -39,11 +39,18 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Replace a model of other data, once the new one is finished."
+        ),
+    ] = False,
 ) -> None:
     """Train a model and write its stream, of which every prefix is a recommender.
 
     Reads, filters, splits, trains, compresses, orders, writes and measures. Each step is saved: the
-    same command goes on where an earlier one was cut off. More ways to read are options of
+    same command goes on where an earlier one was cut off. A finished model is replaced in one step
+    at the end. More ways to read are options of
     `elasticrec data prepare`, whose split this command takes as well.
 
     \b
@@ -64,7 +71,7 @@ def fit(
     )
     with resumable() as listening:
         split = prepare(source, reading)
-        model = fit_model(split, output, config, device=device, **listening)
+        model = fit_model(split, output, config, device=device, force=force, **listening)
     print(summary(model))
 
 

@@ -29,14 +29,15 @@ def order(
       elasticrec order MODEL --set order.leads=0,4
     """
     from elasticrec import pipeline
+    from elasticrec.changing import changed
     from elasticrec.cli._output import logged_to_stderr
     from elasticrec.cli._settings import configured_as
     from elasticrec.cli.fit import summary
     from elasticrec.model import Model
 
-    opened = Model.open(model)
-    config = configured_as(opened, preset, settings, seed)
-    with logged_to_stderr(), opened.locked():
+    Model.open(model)
+    with logged_to_stderr(), changed(model) as opened:
+        config = configured_as(opened, preset, settings, seed)
         pipeline.order(opened, config, device=device)
         pipeline.write(opened)
         pipeline.measure_curve(opened, config, device=device)

@@ -78,15 +78,14 @@ def estimate(
       elasticrec rule estimate MODEL
       elasticrec rule estimate MODEL --samples 1000 --budget 1MB --budget 5MB
     """
+    from elasticrec.changing import extended
     from elasticrec.cli._output import logged_to_stderr
-    from elasticrec.model import Model
     from elasticrec.rule.customize import Rule
     from elasticrec.space import Budget
 
     budgets = [Budget.parse(text) for text in budget or []]
-    opened = Model.open(model)
     config = _configured(printed, preset, settings, samples, metric, seed)
-    with logged_to_stderr(), opened.locked():
+    with logged_to_stderr(), extended(model) as opened:
         searcher = Rule(opened, config, device=device)
         fitted = searcher.estimator()
         judged = {str(each): searcher.agreement(each, held_out) for each in budgets}
@@ -133,16 +132,16 @@ def customize(
       elasticrec rule customize MODEL --budget 5MB -o watch.elastic
       elasticrec rule customize MODEL --budget 5MB --printed --samples 2000 -o kept.npz
     """
+    from elasticrec.changing import extended
     from elasticrec.cli._output import logged_to_stderr
     from elasticrec.files import check_writable
-    from elasticrec.model import Model
     from elasticrec.rule.customize import Rule
     from elasticrec.space import Budget
 
-    size, opened = Budget.parse(budget), Model.open(model)
+    size = Budget.parse(budget)
     check_writable(output)
     config = _configured(printed, preset, settings, samples, metric, seed)
-    with logged_to_stderr(), opened.locked():
+    with logged_to_stderr(), extended(model) as opened:
         searcher = Rule(opened, config, device=device, id_kind=ids.value)
         made = searcher.customize(size, seed=seed)
     searcher.save(made, output)

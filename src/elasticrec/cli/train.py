@@ -20,6 +20,9 @@ def train(
     ] = None,
     seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin to replace a model of other data.")
+    ] = False,
 ) -> None:
     """Train the table of a model: the first stage of `elasticrec fit`.
 
@@ -30,15 +33,14 @@ def train(
       elasticrec train split.npz -o MODEL --set train.temperature=0.07
     """
     from elasticrec import pipeline
+    from elasticrec.changing import changed
     from elasticrec.cli._output import resumable
     from elasticrec.cli._settings import configured
     from elasticrec.data.split import Split
-    from elasticrec.model import Model
 
     config, data = configured(preset, settings, seed), Split.load(split)
-    model = Model.create(output)
-    with resumable() as listening, model.locked():
-        pipeline.prepare(model, data, config, listening["report"])
+    with resumable() as listening, changed(output) as model:
+        pipeline.prepare(model, data, config, listening["report"], force=force)
         pipeline.train(model, config, device=device, **listening)
     metric, value = next(iter(model.about["validation"].items()))
     print(f"{output}: {model.about['epochs']} epochs, validation {metric} {value:.4f}")

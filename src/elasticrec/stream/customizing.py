@@ -23,6 +23,7 @@ def write_stream_of(
     *,
     along: Order | None = None,
     id_kind: str = "dense",
+    sequence: int | None = None,
     key: Any = None,
 ) -> None:
     """Write a model's stream.
@@ -30,6 +31,7 @@ def write_stream_of(
     Args:
         along: the order to follow; by default the model's own.
         id_kind: `dense`, `u32`, `u64` or `text`.
+        sequence: the stream's number, by which devices tell older ones; by default the model's.
         key: signs the head.
     """
     trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
@@ -38,7 +40,7 @@ def write_stream_of(
         model_id=model.id,
         least_steps=steps.least,
         trained=int(trained.timestamp()),
-        sequence=int(model.about.get("sequence", 0)),
+        sequence=model.about.get("sequence", 0) if sequence is None else sequence,
         vector_person=model.table.users is not None,
         support=model.neighbours.min_support,
         catalogue=model.hash_of("catalogue"),

@@ -63,7 +63,7 @@ class Release:
         }
         listed = beside.get(FILES["catalogue"])
         if listed is not None and hashlib.sha256(listed).digest() != index.head.catalogue:
-            raise InputError(f"{model.catalogue_path}: is not the catalogue of {path}")
+            raise InputError(f"{model.path('catalogue')}: is not the catalogue of {path}")
         withdrawn = Path(root) / WITHDRAWN
         if withdrawn.exists():
             beside[WITHDRAWN] = withdrawn.read_bytes()

@@ -1,4 +1,4 @@
-"""`model.json`: what a model's folder says of its parts, read with care and written whole."""
+"""A model's folder: where its files are, and `model.json`, read with care and written whole."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from elasticrec.errors import InputError
-from elasticrec.files import written_whole
+from elasticrec.files import save_bytes
 
 FORMAT = "elasticrec model 2"
 """What the first field says."""
 NAME = "model.json"
+READY = ".ready"
+"""The folder of a finished model whose files have yet to move to their places."""
 _ENTRY = {"sha256", "made_from", "config"}
 """What stands there of each part, at least."""
 
@@ -23,14 +25,14 @@ def new_content() -> dict[str, Any]:
 
 def read_content(root: Path) -> dict[str, Any]:
     """The content of the file in a folder; whatever is no model is refused."""
-    path = root / NAME
+    path = place(root, NAME)
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{root}: is no model, expected a folder that `elasticrec fit` made"
         ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error}), expected JSON") from None
     found = content.get("format") if isinstance(content, dict) else None
     if found != FORMAT:
@@ -50,11 +52,30 @@ def read_content(root: Path) -> dict[str, Any]:
 
 def write_content(root: Path, content: dict[str, Any]) -> None:
     """Write the file into a folder, whole or not at all."""
-    with written_whole(root / NAME) as file:
-        file.write((json.dumps(content, indent=1, sort_keys=True) + "\n").encode())
+    save_bytes(root / NAME, (json.dumps(content, indent=1, sort_keys=True) + "\n").encode())
 
 
 def plain(config: dict[str, Any]) -> dict[str, Any]:
     """Settings as they come back from JSON."""
     found: dict[str, Any] = json.loads(json.dumps(config))
     return found
+
+
+def place(root: Path, name: str) -> Path:
+    """Where a file of the model is: in its place, unless a switch was cut off before it moved."""
+    waiting = root / READY / name
+    return waiting if waiting.exists() else root / name
+
+
+def made_folder(root: Path) -> Path:
+    """A model's folder, made if it is missing; one with other files is refused."""
+    if root.exists() and not root.is_dir():
+        raise InputError(f"{root}: is a file, expected a folder for the model")
+    others = () if place(root, NAME).exists() or not root.exists() else root.iterdir()
+    if any(not each.name.startswith(".") for each in others):
+        raise InputError(f"{root}: holds other files, expected a new or empty folder")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{root}: cannot be made ({error.strerror})") from None
+    return root
