@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import zipfile
 import zlib
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -23,7 +24,7 @@ def check_readable(path: Path | str) -> Path:
     """The path, after it was found to be a file with something in it that may be read."""
     path = Path(path)
     try:
-        with path.open("rb") as file:
+        with _unpacked(path) as file:
             first = file.read(1)
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, expected one file") from None
@@ -36,13 +37,62 @@ def check_readable(path: Path | str) -> Path:
     return path
 
 
+def zip_member(path: Path | str) -> tuple[Path, str] | None:
+    """The archive and the member of a path such as `ml-1m.zip/ml-1m/ratings.dat`, else None."""
+    path = Path(path)
+    for parent in path.parents:
+        if parent.suffix.lower() == ".zip" and parent.is_file():
+            return parent, path.relative_to(parent).as_posix()
+    return None
+
+
+def only_member(path: Path | str) -> Path:
+    """The path, or that of the only file in a zip archive; of several one must be named."""
+    path = Path(path)
+    if path.suffix.lower() != ".zip" or not path.is_file():
+        return path
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [each.filename for each in archive.infolist() if not each.is_dir()]
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{path}: is not a sound zip archive ({error})") from None
+    names = [name for name in names if not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        example = f", such as {path / names[0]}" if names else ""
+        raise InputError(f"{path}: holds {', '.join(names[:12]) or 'nothing'}; name one{example}")
+    return path / names[0]
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file, or of a member of a zip archive."""
+    found = zip_member(path)
+    if found is None:
+        with path.open("rb") as file:
+            yield file
+        return
+    try:
+        with zipfile.ZipFile(found[0]) as archive, archive.open(found[1]) as member:
+            yield member
+    except KeyError:
+        with zipfile.ZipFile(found[0]) as archive:
+            names = ", ".join(archive.namelist()[:12])
+        raise InputError(f"{found[0]}: has no {found[1]}, it holds {names}") from None
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise InputError(f"{found[0]}: is not a sound zip archive ({error})") from None
+
+
 @contextmanager
 def opened(path: Path | str) -> Iterator[IO[bytes]]:
     """A stream of the content, unpacked where the name ends in `.gz`; broken gzip is refused."""
     path = check_readable(path)
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            yield cast("IO[bytes]", file)
+        with _unpacked(path) as plain:
+            if path.suffix != ".gz":
+                yield plain
+                return
+            with gzip.open(plain, "rb") as file:
+                yield cast("IO[bytes]", file)
     except EOFError:
         raise InputError(f"{path}: gzip file is cut off, expected a whole one") from None
     except gzip.BadGzipFile as error:

@@ -132,8 +132,8 @@ class Ranker:
         last = len(items) - 1 - np.unique(items[::-1], return_index=True)[1]  # the newest mention
         kept = items[np.sort(last)]
         order = np.arange(len(kept), dtype=np.int32)
-        shape = {"n_users": 1, "n_items": self.split.n_items}
-        return Pairs.from_arrays(np.zeros_like(kept), kept, **shape, order=order)
+        V = self.split.n_items
+        return Pairs.from_arrays(np.zeros_like(kept), kept, n_users=1, n_items=V, order=order)
 
     def _taken(self, users: np.ndarray) -> Pairs:
         """All that some users took, in any part of the split."""

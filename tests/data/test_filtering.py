@@ -1,4 +1,5 @@
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,10 +83,36 @@ def test_sparse_data_get_a_smaller_limit(side, kept):
     assert len(keep_frequent(made([*square, (8, 0)], n_users=9, n_items=9)).pairs) == kept
 
 
-def test_the_effect_of_each_round_is_logged(caplog):
+def test_what_is_left_out_is_logged(caplog):
     with caplog.at_level(logging.INFO):
         keep_frequent(made([*SQUARE, (10, 0), (10, 11), (11, 11)], n_users=12, n_items=12))
+        keep_frequent(made(SQUARE, n_users=10, n_items=10))
     assert caplog.messages == [
-        "fewer than 10 interactions: 2 users and 1 items, left out with 3 of 103 interactions",
-        "data: kept 10 of 12 users, 10 of 11 items, 100 of 103 interactions",
+        "data: left out 2 of 12 users and 1 of 11 items with fewer than 10 interactions, and with "
+        "them 3 of 103 interactions; 10 users, 10 items and 100 interactions stay "
+        "(min-interactions sets the number)",
+        "data: all users and items have at least 10 interactions",
     ]
+
+
+def test_a_smaller_limit_and_a_loss_of_most_users_are_said(caplog):
+    few = [(u, u % 10) for u in range(10, 40)]
+    with caplog.at_level(logging.INFO):
+        keep_frequent(made([*SQUARE, *few], n_users=40, n_items=10))
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "left out 30 of 40 users" in caplog.text
+    caplog.clear()
+    square = [(u, i) for u in range(5) for i in range(5)]
+    with caplog.at_level(logging.INFO):
+        keep_frequent(made(square))
+    assert caplog.messages[0] == (
+        "data: users and items with at least 10 interactions have only 0 % of them, so fewer are "
+        "enough"
+    )
+
+
+def test_weights_stay_with_their_pairs():
+    whole = made([*SQUARE, (10, 0)], n_users=11, n_items=12)
+    weights = np.arange(1, len(whole.pairs) + 1, dtype=np.float32)
+    kept = keep_frequent(replace(whole, pairs=replace(whole.pairs, weights=weights)))
+    assert kept.pairs.weights.tolist() == list(range(1, 101))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -140,3 +142,24 @@ def test_a_broken_order_is_named(order, message):
     indptr, items = np.array([0, 2]), np.array([1, 2], np.int32)
     with pytest.raises(ValueError, match=message):
         Pairs(indptr, items, 7, np.array(order, kind)).check()
+
+
+def test_weights_of_duplicates_add_up_and_stay_with_their_pairs():
+    users, items = np.array([1, 0, 1, 1]), np.array([2, 0, 1, 2])
+    weights = np.array([1.0, 2.0, 4.0, 8.0])
+    for order in (None, np.array([3, 2, 1, 0], dtype=np.int32)):
+        pairs = Pairs.from_arrays(users, items, n_users=2, n_items=3, order=order, weights=weights)
+        pairs.check()
+        assert pairs.weights.tolist() == [2, 4, 9]
+    assert pairs.rows(np.array([1, 0])).weights.tolist() == [4, 9, 2]
+    assert pairs.where(pairs.items > 0).weights.tolist() == [4, 9]
+    assert pairs.renumbered(np.array([2, 1, 0])).weights.tolist() == [2, 9, 4]
+    rest = pairs.where(pairs.items == 0)
+    assert pairs.where(pairs.items > 0).union(rest).weights.tolist() == [2, 4, 9]
+
+
+@pytest.mark.parametrize("weights", [[1, 0, 1], [1, np.nan, 1], [1, np.inf, 1], [1, 2]])
+def test_broken_weights_are_named(weights):
+    pairs = Pairs.from_arrays(np.zeros(3, int), np.arange(3), n_users=1, n_items=3)
+    with pytest.raises(ValueError, match="weight"):
+        replace(pairs, weights=np.array(weights, dtype=np.float32)).check()

@@ -7,7 +7,7 @@ import pytest
 from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.sources import read
-from elasticrec.data.split import PARTS
+from elasticrec.data.split import PARTS, Split
 from elasticrec.errors import InputError
 
 
@@ -30,8 +30,9 @@ def test_read_filter_split(shop, caplog):
     assert "rare" not in split.user_ids.values.tolist()
     assert caplog.messages == [
         f"{shop}: 121 interactions of 13 users with 10 items; 0 rows repeat one",
-        "fewer than 10 interactions: 1 users and 0 items, left out with 1 of 121 interactions",
-        f"{shop}: kept 12 of 13 users, 10 of 10 items, 120 of 121 interactions",
+        f"{shop}: left out 1 of 13 users and 0 of 10 items with fewer than 10 interactions, and "
+        "with them 1 of 121 interactions; 12 users, 10 items and 120 interactions stay "
+        "(min-interactions sets the number)",
         "shop: the split is random-70-10-20",
     ]
 
@@ -190,3 +191,18 @@ def test_temporal_without_times_is_refused(tmp_path):
     (tmp_path / "a.txt").write_text("0 1 2\n1 1 2\n")
     with pytest.raises(InputError, match=r"a.txt: has no times, expected a time column"):
         prepare(tmp_path / "a.txt", PrepareConfig(split="temporal", min_interactions=2))
+
+
+def test_weights_come_through_to_the_file(shop, tmp_path):
+    split = prepare(shop, PrepareConfig(columns=Columns(weight="rating"), split="random"))
+    assert {len(split.train), len(split.train.weights)} == {84}
+    ratings = {100 + i: 1 + i % 5 for i in range(10)}
+    items = split.item_ids.values[split.train.items].tolist()
+    assert split.train.weights.tolist() == [ratings[item] for item in items]
+    split.save(tmp_path / "split.npz")
+    again = Split.load(tmp_path / "split.npz")
+    assert again.fingerprint() == split.fingerprint()
+    order = np.arange(split.n_items)[::-1]
+    turned = again.renumbered(order)
+    items = turned.item_ids.values[turned.train.items].tolist()
+    assert turned.train.weights.tolist() == [ratings[item] for item in items]

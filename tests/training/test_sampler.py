@@ -1,5 +1,7 @@
 """Batches: every pair once an epoch, unseen items never taken, and a resume like no break."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -151,3 +153,26 @@ def test_near_items_are_drawn_from_the_seen_items_lists():
     assert set(offset[batch.near >= 0].tolist()) == {0, 1}
     assert (batch.near < 0).any()
     assert (batch.items[2] >= 0).all()
+
+
+def test_pairs_are_visited_in_proportion_to_their_weights():
+    weights = np.array([1, 2, 5, 4], dtype=np.float32)
+    train = replace(
+        Pairs.from_arrays(np.array([0, 0, 1, 2]), np.array([0, 1, 2, 0]), n_users=3, n_items=3),
+        weights=weights,
+    )
+    sampler = Sampler(train, batch_size=4, unseen=1, shared=True)
+    counts = np.zeros((3, 3))
+    for epoch in range(300):
+        (batch,) = sampler.epoch(0, epoch, generator())
+        np.add.at(counts, (batch.users.numpy(), batch.seen.numpy()), 1)
+        visits = counts[train.users, train.items]
+    assert counts.sum() == visits.sum() == 4 * 300  # as many visits as pairs, none of others
+    np.testing.assert_allclose(visits, 100 * weights, atol=20)
+
+
+def test_equal_weights_visit_each_pair_once():
+    train = draw(3)
+    weighted = replace(train, weights=np.full(len(train), 0.3, dtype=np.float32))
+    (batch,) = Sampler(weighted, batch_size=999, unseen=1, shared=True).epoch(0, 0, generator())
+    assert (batch.users * train.n_items + batch.seen).tolist() == train.keys().tolist()

@@ -7,19 +7,14 @@ from typing import Annotated
 
 import typer
 
+from elasticrec.cli._options import OWN_PRESET, OWN_SEED, SETTINGS
+
 
 def compress(
     model: Annotated[Path, typer.Argument(help="A model folder with a trained table.")],
-    preset: Annotated[
-        str | None, typer.Option(help="Settings to start from; by default the model's own.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting as stage.name=value; may be repeated."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Fixes what is drawn; by default the model's own.")
-    ] = None,
+    preset: OWN_PRESET = None,
+    settings: SETTINGS = None,
+    seed: OWN_SEED = None,
 ) -> None:
     """Code the items of a model and list their neighbours: the second stage.
 

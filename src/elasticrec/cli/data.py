@@ -8,6 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from elasticrec.cli._options import (
+    COLUMNS,
+    ITEM,
+    MIN_INTERACTIONS,
+    MIN_RATING,
+    RATING,
+    SEED,
+    TEST,
+    TIME,
+    TITLES,
+    USER,
+    WEIGHT,
+    WHERE,
+    listed,
+)
+
 if TYPE_CHECKING:
     from elasticrec.data.split import Split
 
@@ -24,24 +40,20 @@ def prepare(
     source: Annotated[str, Argument(help="A text or Parquet table, JSON lines, lists, goodbooks.")],
     out: Annotated[Path, Option("--out", "-o", help="The split to write.")] = Path("split.npz"),
     format: Annotated[  # noqa: A002
-        str | None, Option(help="csv, tsv, parquet, json, lists, goodbooks; else by the name.")
+        str | None, Option(help="csv, movielens, parquet, json or lists; else by the name.")
     ] = None,
-    columns: Annotated[
-        str | None, Option(help="Columns of a table without a header: user,item,rating,time.")
-    ] = None,
+    columns: COLUMNS = None,
     separator: Annotated[str | None, Option(help="Stands between columns; else found.")] = None,
-    user: Annotated[str | None, Option(help="Column of the users.")] = None,
-    item: Annotated[str | None, Option(help="Column of the items.")] = None,
-    rating: Annotated[str | None, Option(help="Column of the ratings, for --min-rating.")] = None,
-    min_rating: Annotated[float | None, Option(help="Leave out smaller ratings.")] = None,
-    time: Annotated[str | None, Option(help="Column of the times.")] = None,
+    user: USER = None,
+    item: ITEM = None,
+    time: TIME = None,
+    rating: RATING = None,
+    min_rating: MIN_RATING = None,
+    where: WHERE = None,
+    weight: WEIGHT = None,
     ordered: Annotated[bool, Option(help="The rows of a table run from old to new.")] = False,
-    test: Annotated[
-        Path | None, Option(help="The published test part; SOURCE is then the train part.")
-    ] = None,
-    min_interactions: Annotated[
-        int | None, Option(help="Fewest per user and item; else 10, or 5 or 2 for sparse data.")
-    ] = None,
+    test: TEST = None,
+    min_interactions: MIN_INTERACTIONS = None,
     split: Annotated[
         str | None,
         Option(help="temporal (one cut in time), last (of each user) or random; else by the data."),
@@ -52,9 +64,10 @@ def prepare(
     id_lists: Annotated[
         bool, Option(help="Lists: ids from user_list.txt and item_list.txt beside SOURCE.")
     ] = False,
-    titles: Annotated[Path | None, Option(help="A table with item and title columns.")] = None,
+    titles: TITLES = None,
+    title: Annotated[str | None, Option(help="Column of the titles in that file.")] = None,
     name: Annotated[str | None, Option(help="Name of the data set in results.")] = None,
-    seed: Annotated[int, Option(help="Seed of every random choice.")] = 0,
+    seed: SEED = 0,
 ) -> None:
     """Read interactions, leave out rare users and items, split, and write one file.
 
@@ -64,6 +77,7 @@ def prepare(
     \b
     Example:
       elasticrec data prepare ratings.csv --min-rating 4 -o split.npz
+      elasticrec data prepare events.csv.gz --where "event = 'purchase'" -o split.npz
       elasticrec data prepare gowalla/train.txt.gz --test gowalla/test.txt.gz -o gowalla.npz
     """
     from elasticrec.cli._output import logged_to_stderr
@@ -73,9 +87,17 @@ def prepare(
     from elasticrec.files import check_writable
     from elasticrec.stages import stage
 
-    names = None if columns is None else tuple(columns.split(","))
     wanted = Columns(
-        user, item, rating, time, min_rating, names=names, separator=separator, ordered=ordered
+        user,
+        item,
+        rating,
+        time,
+        min_rating,
+        names=listed(columns),
+        separator=separator,
+        ordered=ordered,
+        where=where,
+        weight=weight,
     )
     config = PrepareConfig(
         format=format,
@@ -86,6 +108,7 @@ def prepare(
         min_interactions=min_interactions,
         id_lists=id_lists,
         titles=titles,
+        title=title,
         name=name,
         seed=seed,
     )

@@ -7,6 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elasticrec.cli._options import (
+    COLUMNS,
+    DEVICE,
+    ITEM,
+    MIN_INTERACTIONS,
+    MIN_RATING,
+    PRESET,
+    RATING,
+    SEED,
+    SETTINGS,
+    TEST,
+    TIME,
+    TITLES,
+    USER,
+    WEIGHT,
+    WHERE,
+    listed,
+)
+
 if TYPE_CHECKING:
     from elasticrec.model import Model
 
@@ -17,28 +36,21 @@ def fit(
         typer.Argument(help="A CSV, TSV, Parquet or lists file, a prepared split, or `goodbooks`."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.")],
-    user: Annotated[str | None, typer.Option(help="Column of the users.")] = None,
-    item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
-    time: Annotated[str | None, typer.Option(help="Column of the times.")] = None,
-    rating: Annotated[str | None, typer.Option(help="Column of the ratings.")] = None,
-    min_rating: Annotated[
-        float | None, typer.Option(help="Leave out interactions with a smaller rating.")
-    ] = None,
-    titles: Annotated[
-        Path | None, typer.Option(help="A table with an item and a title column.")
-    ] = None,
-    test: Annotated[
-        Path | None, typer.Option(help="The published test part; SOURCE is then the train part.")
-    ] = None,
-    preset: Annotated[
-        str, typer.Option(help="default, demo, paper-amazon-book or paper-yelp.")
-    ] = "default",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting as stage.name=value; may be repeated."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    columns: COLUMNS = None,
+    user: USER = None,
+    item: ITEM = None,
+    time: TIME = None,
+    rating: RATING = None,
+    min_rating: MIN_RATING = None,
+    where: WHERE = None,
+    weight: WEIGHT = None,
+    min_interactions: MIN_INTERACTIONS = None,
+    titles: TITLES = None,
+    test: TEST = None,
+    preset: PRESET = "default",
+    settings: SETTINGS = None,
+    seed: SEED = 0,
+    device: DEVICE = "auto",
     force: Annotated[
         bool,
         typer.Option(
@@ -66,8 +78,15 @@ def fit(
     from elasticrec.pipeline import fit as fit_model
 
     config = configured(preset, settings, seed)
+    names = listed(columns)
     reading = PrepareConfig(
-        columns=Columns(user, item, rating, time, min_rating), test=test, titles=titles, seed=seed
+        columns=Columns(
+            user, item, rating, time, min_rating, names=names, where=where, weight=weight
+        ),
+        min_interactions=min_interactions,
+        test=test,
+        titles=titles,
+        seed=seed,
     )
     with resumable() as listening:
         split = prepare(source, reading)

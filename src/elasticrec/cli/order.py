@@ -7,20 +7,15 @@ from typing import Annotated
 
 import typer
 
+from elasticrec.cli._options import DEVICE, OWN_PRESET, OWN_SEED, SETTINGS
+
 
 def order(
     model: Annotated[Path, typer.Argument(help="A model folder with codes.")],
-    preset: Annotated[
-        str | None, typer.Option(help="Settings to start from; by default the model's own.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting as stage.name=value; may be repeated."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Fixes what is drawn; by default the model's own.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    preset: OWN_PRESET = None,
+    settings: SETTINGS = None,
+    seed: OWN_SEED = None,
+    device: DEVICE = "auto",
 ) -> None:
     """Choose vote weights and the order, write the stream, and measure it.
 

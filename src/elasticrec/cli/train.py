@@ -7,19 +7,16 @@ from typing import Annotated
 
 import typer
 
+from elasticrec.cli._options import DEVICE, PRESET, SEED, SETTINGS
+
 
 def train(
     split: Annotated[Path, typer.Argument(help="A split that `elasticrec data prepare` wrote.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.")],
-    preset: Annotated[
-        str, typer.Option(help="default, demo, paper-amazon-book or paper-yelp.")
-    ] = "default",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting as stage.name=value; may be repeated."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    preset: PRESET = "default",
+    settings: SETTINGS = None,
+    seed: SEED = 0,
+    device: DEVICE = "auto",
     force: Annotated[
         bool, typer.Option("--force", help="Begin to replace a model of other data.")
     ] = False,

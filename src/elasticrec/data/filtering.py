@@ -23,8 +23,8 @@ def keep_frequent(
     """The largest part in which every user and every item has enough interactions.
 
     Leaving out an item may bring a user below the limit and the other way round, so this is
-    repeated until nothing changes. Those left are renumbered in the same order. The effect of
-    each round is logged.
+    repeated until nothing changes. Those left are renumbered in the same order. What is left out
+    is logged, as a warning where most users are.
 
     Args:
         limits: smallest numbers per user and per item; the first that keeps enough is taken,
@@ -33,35 +33,55 @@ def keep_frequent(
     """
     pairs, name = interactions.pairs, interactions.name
     for limit in limits:
-        kept = _core(pairs, limit)
+        kept, rounds = _core(pairs, limit)
         if len(kept) >= least_kept * len(pairs):
             break
+        if limit != limits[-1]:
+            share = 100 * len(kept) / max(len(pairs), 1)
+            log.info("%s: users and items with at least %d interactions have only %.0f %% of them, "
+                     "so fewer are enough", name, limit, share)  # fmt: skip
     if not len(kept):
         raise InputError(
             f"{name}: nothing is left after filtering, expected users and items with at least "
             f"{limit} interactions (most found: {pairs.per_user.max(initial=0)} per user, "
             f"{pairs.per_item.max(initial=0)} per item)"
         )
-    return _restricted(interactions, kept)
+    found = _restricted(interactions, kept)
+    _log_left_out(interactions, found, limit, rounds)
+    return found
 
 
-def _core(pairs: Pairs, limit: int) -> np.ndarray:
-    """Places of the pairs that are left when each user and item has at least `limit` of them."""
-    kept, users, items = np.arange(len(pairs)), pairs.users, pairs.items
+def _core(pairs: Pairs, limit: int) -> tuple[np.ndarray, int]:
+    """Places of the pairs that are left when each user and item has at least `limit`; rounds."""
+    kept, users, items, rounds = np.arange(len(pairs)), pairs.users, pairs.items, 0
     while len(kept):
         rare_user = np.bincount(users, minlength=pairs.n_users)[users] < limit
         rare_item = np.bincount(items, minlength=pairs.n_items)[items] < limit
         rare = rare_user | rare_item
         if not rare.any():
             break
-        log.info(
-            "fewer than %d interactions: %s users and %s items, "
-            "left out with %s of %s interactions",
-            limit, f"{len(np.unique(users[rare_user])):,}", f"{len(np.unique(items[rare_item])):,}",
-            f"{np.count_nonzero(rare):,}", f"{len(rare):,}",
-        )  # fmt: skip
-        kept, users, items = kept[~rare], users[~rare], items[~rare]
-    return kept
+        kept, users, items, rounds = kept[~rare], users[~rare], items[~rare], rounds + 1
+    return kept, rounds
+
+
+def _log_left_out(whole: Interactions, found: Interactions, limit: int, rounds: int) -> None:
+    """Say who and what was left out, and what stays."""
+    if not rounds:
+        log.info("%s: all users and items have at least %d interactions", whole.name, limit)
+        return
+    parts = []
+    for counts in ("per_user", "per_item"):
+        n, rest = (int(np.count_nonzero(getattr(each.pairs, counts))) for each in (whole, found))
+        parts += [f"{n - rest:,} of {n:,} {'users' if counts == 'per_user' else 'items'}"]
+    n, rest = len(whole.pairs), len(found.pairs)
+    most = found.pairs.n_users < np.count_nonzero(whole.pairs.per_user) / 2
+    log.log(
+        logging.WARNING if most else logging.INFO,
+        "%s: left out %s with fewer than %d interactions, and with them %s of %s interactions; "
+        "%s users, %s items and %s interactions stay (min-interactions sets the number)",
+        whole.name, " and ".join(parts), limit, f"{n - rest:,}", f"{n:,}",
+        f"{found.pairs.n_users:,}", f"{found.pairs.n_items:,}", f"{rest:,}",
+    )  # fmt: skip
 
 
 def _restricted(interactions: Interactions, kept: np.ndarray) -> Interactions:
@@ -69,18 +89,13 @@ def _restricted(interactions: Interactions, kept: np.ndarray) -> Interactions:
     whole = interactions.pairs
     old_users, new_users = np.unique(whole.users[kept], return_inverse=True)
     old_items, new_items = np.unique(whole.items[kept], return_inverse=True)
-    log.info(
-        "%s: kept %s of %s users, %s of %s items, %s of %s interactions", interactions.name,
-        f"{len(old_users):,}", f"{np.count_nonzero(whole.per_user):,}",
-        f"{len(old_items):,}", f"{np.count_nonzero(whole.per_item):,}",
-        f"{len(kept):,}", f"{len(whole):,}",
-    )  # fmt: skip
     pairs = Pairs.from_arrays(
         new_users,
         new_items,
         n_users=len(old_users),
         n_items=len(old_items),
         order=None if whole.order is None else whole.order[kept],
+        weights=None if whole.weights is None else whole.weights[kept],
     )
     return replace(
         interactions,

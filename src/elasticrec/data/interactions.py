@@ -17,7 +17,7 @@ __all__ = ["Ids", "Interactions", "Pairs"]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Distinct user-item pairs as an ascending item list per user (a CSR matrix, no values)."""
+    """Distinct user-item pairs as an ascending item list per user (a CSR matrix)."""
 
     indptr: np.ndarray
     """(U + 1,) int64: user u has `items[indptr[u]:indptr[u + 1]]`."""
@@ -28,6 +28,8 @@ class Pairs:
     order: np.ndarray | None = None
     """(n,) int32: each pair's place among its user's pairs, the oldest smallest, gaps allowed;
     None where no order is known."""
+    weights: np.ndarray | None = None
+    """(n,) float32 above 0: how much training makes of each pair; None where all count alike."""
 
     @property
     def n_users(self) -> int:
@@ -46,21 +48,33 @@ class Pairs:
         n_users: int,
         n_items: int,
         order: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> Pairs:
-        """Pairs of parallel arrays in any sequence; of duplicates the first in order stays."""
+        """Pairs of parallel arrays in any sequence; of duplicates the first in order stays.
+
+        Weights of duplicates add up.
+        """
         key = users.astype(np.int64) * n_items + items
-        if order is None:
+        if order is None and weights is None:
             key.sort()
         else:
-            by_key = np.lexsort((order, key))
-            key, order = key[by_key], order[by_key]
+            by_key = np.lexsort((key,) if order is None else (order, key))
+            key = key[by_key]
+            order = None if order is None else order[by_key]
+            weights = None if weights is None else weights[by_key]
         first = np.concatenate(([True], key[1:] != key[:-1]))[: len(key)]
         key = key[first]
+        if weights is not None and len(weights):
+            weights = np.add.reduceat(weights.astype(np.float64), np.flatnonzero(first))
         rows, columns = np.divmod(key, n_items) if n_items else (key, key)
         indptr = np.zeros(n_users + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n_users), out=indptr[1:])
         return cls(
-            indptr, columns.astype(np.int32), n_items, None if order is None else order[first]
+            indptr,
+            columns.astype(np.int32),
+            n_items,
+            None if order is None else order[first],
+            None if weights is None else weights.astype(np.float32),
         )
 
     def check(self) -> None:
@@ -81,8 +95,20 @@ class Pairs:
             raise ValueError("items of a user are not ascending and distinct")
         if len(order) != len(self.items):
             raise ValueError(f"{len(order)} places for {len(self.items)} pairs")
+        self._check_weights()
         if not np.diff(np.sort((self.users.astype(np.int64) << 32) + order)).all():
             raise ValueError("two items of a user have the same place in the order")
+
+    def _check_weights(self) -> None:
+        """Raise a ValueError where weights are not finite numbers above 0, one per pair."""
+        weights = self.weights
+        if weights is None:
+            return
+        if weights.dtype != np.float32 or weights.shape != self.items.shape:
+            found = f"{weights.dtype} of shape {weights.shape}"
+            raise ValueError(f"weights are {found}, expected float32 for {len(self.items)} pairs")
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise ValueError("a weight is not a finite number above 0")
 
     def keys(self) -> np.ndarray:
         """(n,) int64: one ascending number per pair, `user * n_items + item`."""
@@ -114,32 +140,44 @@ class Pairs:
         indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         at = np.repeat(self.indptr[users], counts)
         at += np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
-        order = None if self.order is None else self.order[at]
-        return Pairs(indptr, self.items[at], self.n_items, order)
+        return Pairs(indptr, self.items[at], self.n_items, *self._beside(at))
 
     def where(self, chosen: np.ndarray) -> Pairs:
         """The pairs where the boolean array holds, over the same users and items."""
         ends = np.concatenate(([0], np.cumsum(chosen)))[self.indptr]
+        return Pairs(ends.astype(np.int64), self.items[chosen], self.n_items, *self._beside(chosen))
+
+    def _beside(self, chosen: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Order and weights of some pairs."""
         order = None if self.order is None else self.order[chosen]
-        return Pairs(ends.astype(np.int64), self.items[chosen], self.n_items, order)
+        return order, None if self.weights is None else self.weights[chosen]
 
     def union(self, other: Pairs) -> Pairs:
-        """The pairs of both, over the same users and items; ordered if both are."""
-        order = None
+        """The pairs of both, over the same users and items; ordered and weighted if both are."""
+        order = weights = None
         if self.order is not None and other.order is not None:
             order = np.concatenate([self.order, other.order])
+        if self.weights is not None and other.weights is not None:
+            weights = np.concatenate([self.weights, other.weights])
         return Pairs.from_arrays(
             np.concatenate([self.users, other.users]),
             np.concatenate([self.items, other.items]),
             n_users=self.n_users,
             n_items=self.n_items,
             order=order,
+            weights=weights,
         )
 
     def renumbered(self, new_of_old: np.ndarray) -> Pairs:
         """The same pairs after item i became item `new_of_old[i]`."""
-        shape = {"n_users": self.n_users, "n_items": self.n_items}
-        return Pairs.from_arrays(self.users, new_of_old[self.items], **shape, order=self.order)
+        return Pairs.from_arrays(
+            self.users,
+            new_of_old[self.items],
+            n_users=self.n_users,
+            n_items=self.n_items,
+            order=self.order,
+            weights=self.weights,
+        )
 
     def rank(self, key: np.ndarray) -> np.ndarray:
         """(n,) int32: each pair's place, from 0, among its user's pairs by rising key."""
@@ -190,6 +228,7 @@ class Interactions:
         item_ids: Ids,
         *,
         times: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
         ordered: bool = False,
         name: str = "data",
     ) -> Interactions:
@@ -197,11 +236,12 @@ class Interactions:
 
         Args:
             times: order the items of a user; equal times go by item number.
+            weights: above 0; those of duplicates add up.
             ordered: without times, the arrays run from old to new.
         """
         order = np.arange(len(users)) if times is None and ordered else times
         shape = {"n_users": len(user_ids), "n_items": len(item_ids)}
-        pairs = Pairs.from_arrays(users, items, **shape, order=order)
+        pairs = Pairs.from_arrays(users, items, **shape, order=order, weights=weights)
         first = pairs.order
         if first is not None:
             pairs = replace(pairs, order=pairs.rank(first))

@@ -15,7 +15,7 @@ from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_frame
 from elasticrec.data.readers.lists import read_lists_together
 from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read
-from elasticrec.data.readers.tables import with_titles
+from elasticrec.data.readers.titles import with_titles
 from elasticrec.data.sequence import SequenceConfig, informative_order
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import (
@@ -39,7 +39,7 @@ class PrepareConfig:
     """Every setting between a source and its split."""
 
     format: str | None = None
-    """`csv`, `tsv`, `parquet`, `json`, `lists` or `goodbooks`; None: by the source's name."""
+    """One of `FORMATS` of the readers; None: by the source's name."""
     columns: Columns = field(default_factory=Columns)
     """The columns of a table to read, and the smallest rating that counts."""
     test: Path | None = None
@@ -57,7 +57,9 @@ class PrepareConfig:
     id_lists: bool = False
     """Lists: take original ids from `user_list.txt` and `item_list.txt` beside the source."""
     titles: Path | None = None
-    """A table with an item and a title column."""
+    """A file with ids and titles of items, see `with_titles`."""
+    title: str | None = None
+    """Its column of the titles; None: by its usual names."""
     name: str | None = None
     """Name of the data set in results; None: from the source's name."""
     seed: int = 0
@@ -115,7 +117,7 @@ def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
             last = (config.validation or best) == "last"
             split = published_split(train, test, rng=rng, last=last)
     log.info("%s: the split is %s", split.name, split.kind)
-    return split if config.titles is None else with_titles(split, config.titles)
+    return split if config.titles is None else with_titles(split, config.titles, title=config.title)
 
 
 def _split(whole: Interactions, config: PrepareConfig, rng: np.random.Generator) -> Split:
@@ -169,7 +171,8 @@ def _read(source: Any, config: PrepareConfig) -> Interactions:
             )
     name = config.name or "data"
     if hasattr(source, "tocoo"):
-        return from_csr(source, min_rating=columns.min_rating, name=name)
+        chosen = {each: getattr(columns, each) for each in ("min_rating", "where", "weight")}
+        return from_csr(source, **chosen, name=name)
     if hasattr(source, "columns"):
         return from_frame(source, columns, name=name)
     raise InputError(

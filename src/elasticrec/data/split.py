@@ -108,6 +108,8 @@ class Split:
             out[f"{part}.items"] = pairs.items
             if pairs.order is not None:
                 out[f"{part}.order"] = pairs.order
+            if pairs.weights is not None:
+                out[f"{part}.weights"] = pairs.weights
         out |= self.user_ids.arrays("user_ids") | self.item_ids.arrays("item_ids")
         if self.titles is not None:
             out |= Ids(self.titles).arrays("titles")
@@ -130,7 +132,8 @@ class Split:
         try:
             with path.open("rb") as file:
                 if not zipfile.is_zipfile(file):
-                    raise InputError(f"{path}: is no split, {expected}")
+                    way = "" if path.suffix == ".npz" else f"; `elasticrec fit {path}` reads tables"
+                    raise InputError(f"{path}: is no split, {expected}{way}")
                 file.seek(0)
                 split = cls._from_arrays(np.load(file, allow_pickle=False))
             split.check()
@@ -154,6 +157,7 @@ class Split:
                 stored[f"{part}.items"],
                 n_items,
                 stored.get(f"{part}.order"),
+                stored.get(f"{part}.weights"),
             )
             for part in PARTS
         }

@@ -40,6 +40,9 @@ class Batch:
 class Sampler:
     """Draws batches; every epoch visits each train pair once, in an order fixed by (seed, epoch).
 
+    Pairs with weights are visited in proportion to them: as many visits in all, a pair of twice
+    the mean weight twice in an epoch, one of half of it in every second epoch on average.
+
     Unseen items are uniform: either each example's own, drawn again while the user has them
     (`bpr`), or one pool of distinct items shared by the batch, with a list of who has what of it
     (`softmax`). Of a pool of thousands every user has one or two; as negatives they would weigh
@@ -77,6 +80,8 @@ class Sampler:
         self.keys = self.users.long() * train.n_items + self.items
         self.starts = torch.from_numpy(train.indptr[:-1].copy()).to(device)
         self.counts = torch.from_numpy(train.per_user.copy()).to(device)
+        # Ends of the pairs' shares of the visits of an epoch, which has one visit per whole number.
+        self.shares = None if train.weights is None else torch.from_numpy(_shares(train)).to(device)
         self.near = None if near is None else torch.from_numpy(near.astype(np.int64)).to(device)
         self._place = torch.full((train.n_items,), -1, dtype=torch.int64, device=device)
 
@@ -96,6 +101,11 @@ class Sampler:
         device = self.users.device
         shuffle = torch.Generator(device=device).manual_seed(seed * 1_000_003 + epoch)
         order = torch.randperm(self.n_pairs, generator=shuffle, device=device)
+        if self.shares is not None:
+            within = torch.rand((), generator=shuffle, device=device, dtype=torch.float64)
+            order = torch.searchsorted(self.shares, order + within, right=True).clamp_(
+                max=self.n_pairs - 1
+            )
         for start in range(skip * self.batch_size, self.n_pairs, self.batch_size):
             # By rising number, so that a user's pairs and what is looked up for her lie close.
             rows = ascending(order[start : start + self.batch_size])
@@ -165,3 +175,11 @@ class Sampler:
         """Places of the (user, item) keys that are train pairs."""
         at = torch.searchsorted(self.keys, keys).clamp_(max=self.n_pairs - 1)
         return (self.keys.index_select(0, at) == keys).nonzero().squeeze(1)
+
+
+def _shares(train: Pairs) -> np.ndarray:
+    """(n,) float64 running sums of the weights, scaled to end at the number of pairs."""
+    assert train.weights is not None
+    ends = np.cumsum(train.weights.astype(np.float64))
+    shares: np.ndarray = ends * (len(train) / ends[-1])
+    return shares

@@ -1,7 +1,10 @@
+import gzip
+import io
 import json
 import re
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import polars as pl
@@ -18,6 +21,7 @@ from elasticrec.data.readers.sources import (
     read,
 )
 from elasticrec.data.readers.tables import read_table
+from elasticrec.data.readers.titles import with_titles
 from elasticrec.errors import InputError
 
 
@@ -71,7 +75,12 @@ def test_every_format_is_read(tmp_path):
         )
     pl.DataFrame({"user": [0], "item": [1]}).write_parquet(tmp_path / "a.bin")
     assert len(read(tmp_path / "a.bin", format="parquet", name="x").pairs) == 1
-    assert {*files, "parquet", "goodbooks"} == set(FORMATS)
+    (tmp_path / "u.data").write_bytes(b"0\t1\t5\t9\n2\t1\t5\t9\n")
+    films = read(tmp_path / "u.data", format="movielens")
+    assert (films.user_ids.values.tolist(), films.times.tolist()) == ([0, 2], [9, 9])
+    (tmp_path / "ratings.csv").write_bytes(b"userId,movieId,rating,timestamp\n1,2,3,4\n")
+    assert read(tmp_path / "ratings.csv", format="movielens").times.tolist() == [4]
+    assert {*files, "parquet", "movielens", "goodbooks"} == set(FORMATS)
 
 
 @pytest.mark.parametrize(
@@ -186,3 +195,63 @@ def test_ids_that_are_text_in_one_table_only_become_text(tmp_path):
     assert train.item_ids.values.tolist() == ["10", "2", "x"]
     assert train.pairs.items.tolist() == [1, 0]
     assert test.pairs.items.tolist() == [2]
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """An archive as MovieLens publishes it."""
+    path = tmp_path / "ml-tiny.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("ml-tiny/ratings.dat", "1::10::5::900\n1::20::4::901\n2::10::1::902\n")
+        file.writestr("ml-tiny/movies.dat", "10::Amélie (2001)::Comedy\n".encode("latin-1"))
+        file.writestr("ml-tiny/r.csv.gz", gzip.compress(b"user,item\n1,2\n"))
+        file.writestr("ml-tiny/r.parquet", parquet_bytes({"user": [1], "item": [2]}))
+    return path
+
+
+def parquet_bytes(columns):
+    buffer = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def test_members_of_an_archive(archive):
+    whole = read(archive / "ml-tiny/ratings.dat")
+    assert (whole.name, len(whole.pairs), whole.item_ids.values.tolist()) == (
+        "ratings",
+        3,
+        [10, 20],
+    )
+    titled = with_titles(whole, archive / "ml-tiny/movies.dat")
+    assert titled.titles.tolist() == ["Amélie (2001)", ""]
+    for name in ("r.csv.gz", "r.parquet"):
+        assert read(archive / "ml-tiny" / name).item_ids.values.tolist() == [2]
+
+
+def test_an_archive_of_one_file_needs_no_name(tmp_path):
+    with zipfile.ZipFile(tmp_path / "log.zip", "w") as file:
+        file.mkdir("data")
+        file.writestr("data/log.csv", "user,item\n1,2\n")
+    assert len(read(tmp_path / "log.zip").pairs) == 1
+
+
+def test_wrong_archives_are_refused(archive, tmp_path):
+    with pytest.raises(InputError, match=r"holds ml-tiny/ratings.dat, .*; name one, such as .*dat"):
+        read(archive)
+    with pytest.raises(InputError, match=r"has no ml-tiny/x.csv, it holds ml-tiny/ratings.dat"):
+        read(archive / "ml-tiny/x.csv")
+    (tmp_path / "no.zip").write_bytes(b"PK nothing")
+    for path in ("no.zip", "no.zip/a.csv"):
+        with pytest.raises(InputError, match="is not a sound zip archive"):
+            read(tmp_path / path)
+
+
+def test_values_of_a_matrix_choose_and_weigh():
+    matrix = csr_matrix(np.array([[1.0, 5.0], [-2.0, 3.0]]))
+    whole = from_csr(matrix, where="value > 1", weight="value")
+    assert whole.pairs.items.tolist() == [1, 1]
+    assert whole.pairs.weights.tolist() == [5, 3]
+    with pytest.raises(InputError, match="found columns 'value'; expected column 'rating'"):
+        from_csr(matrix, where="rating > 1")
+    with pytest.raises(InputError, match=r"holds the value -2.0, expected numbers from 0"):
+        from_csr(matrix, weight="value")

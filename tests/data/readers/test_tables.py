@@ -281,3 +281,19 @@ def test_no_parquet_at_all_or_a_cut_one(tmp_path):
         path.write_bytes(content)
         with pytest.raises(InputError, match="is not a sound Parquet file"):
             read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2019-10-01 00:00:00 UTC", 1_569_888_000),
+        ("2019-10-01T02:00:00+02:00", 1_569_888_000),
+        ("2019-10-01T00:00:00Z", 1_569_888_000),
+        ("2019-10-01 00:00:00 +0000", 1_569_888_000),
+        ("2019-10-01", 1_569_888_000),
+        ("2019/10/01 00:00", 1_569_888_000),
+    ],
+)
+def test_dates_as_logs_write_them(tmp_path, text, seconds):
+    path = written(tmp_path, f"user,item,event_time\n1,1,{text}\n1,2,2019-10-01T00:00:01.5Z\n")
+    assert read_table(path).times.tolist() == [seconds * 1_000_000, 1_569_888_001_500_000]

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from elasticrec.data.interactions import Ids, Interactions, Pairs
-from elasticrec.data.readers.tables import with_titles
+from elasticrec.data.readers.titles import with_titles
 from elasticrec.errors import InputError
 
 
@@ -65,3 +65,30 @@ def test_bad_titles_are_refused(whole, tmp_path, content, message):
     (tmp_path / "t.csv").write_text(content)
     with pytest.raises(InputError, match=re.escape(message)):
         with_titles(whole, tmp_path / "t.csv")
+
+
+def test_attributes_as_titles_from_one_json_object(whole, tmp_path):
+    path = tmp_path / "item_attributes.json"
+    path.write_text('{"7": [1, 2, 3], "12": "Twelve", "99": []}')
+    assert with_titles(whole, path).titles.tolist() == ["1, 2, 3", "Twelve", ""]
+    path.write_text('{"7": {"a": 1}}')
+    with pytest.raises(InputError, match=r"item '7' has .*, expected a text or a list of attribu"):
+        with_titles(whole, path)
+
+
+def test_titles_from_json_lines(whole, tmp_path):
+    path = tmp_path / "meta.jsonl"
+    path.write_text('{"asin": "12", "title": "Twelve"}\n{"asin": "30"}\n')
+    assert with_titles(whole, path).titles.tolist() == ["", "Twelve", ""]
+
+
+def test_a_table_without_a_header_has_ids_and_titles_first(whole, tmp_path):
+    (tmp_path / "u.item").write_bytes("7|Amélie|x\n30|Heat|y\n".encode("latin-1"))
+    assert with_titles(whole, tmp_path / "u.item").titles.tolist() == ["Amélie", "", "Heat"]
+
+
+def test_missing_titles_are_counted(whole, tmp_path, caplog):
+    (tmp_path / "t.csv").write_text("item,title\n7,x\n")
+    with caplog.at_level("INFO"):
+        with_titles(whole, tmp_path / "t.csv")
+    assert "has no title for 2 of 3 items" in caplog.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elasticrec.data.readers.expressions import names_in
 from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
@@ -13,21 +14,35 @@ if TYPE_CHECKING:
 USUAL_NAMES = {
     "user": (
         *("user", "userid", "users", "username", "uid", "customer", "customerid", "visitor"),
-        *("visitorid", "reviewer", "reviewerid", "member", "memberid", "session", "sessionid"),
+        *("visitorid", "reviewer", "reviewerid", "member", "memberid", "client", "clientid"),
+        *("account", "accountid", "buyer", "buyerid", "shopper", "shopperid", "player", "playerid"),
+        *("person", "personid", "profile", "profileid", "msno", "session", "sessionid"),
     ),
     "item": (
         *("item", "itemid", "items", "iid", "movie", "movieid", "film", "filmid", "book", "bookid"),
-        *("product", "productid", "sku", "article", "articleid", "asin", "parentasin", "isbn"),
-        *("business", "businessid", "venue", "venueid", "place", "placeid", "track", "trackid"),
-        *("song", "songid", "artist", "artistid", "anime", "animeid", "animeids", "game", "gameid"),
+        *("product", "productid", "productcode", "sku", "itemsku", "productsku", "stockcode"),
+        *("article", "articleid", "asin", "parentasin", "isbn", "isbn13", "goods", "goodsid"),
+        *("offer", "offerid", "listing", "listingid", "content", "contentid", "course", "courseid"),
+        *("business", "businessid", "venue", "venueid", "place", "placeid", "poi", "poiid"),
+        *("location", "locationid", "hotel", "hotelid", "track", "trackid", "song", "songid"),
+        *("artist", "artistid", "anime", "animeid", "animeids", "game", "gameid", "beer", "beerid"),
         *("app", "appid", "video", "videoid", "news", "newsid", "recipe", "recipeid"),
+        *("page", "pageid", "url"),
     ),
-    "rating": ("rating", "ratings", "stars", "score", "overall", "feedback", "userrating"),
+    "rating": (
+        *("rating", "ratings", "stars", "score", "overall", "feedback", "userrating"),
+        *("bookrating", "reviewrating", "reviewscore", "reviewoverall"),
+    ),
     "time": (
-        *("timestamp", "time", "eventtime", "datetime", "date", "unixreviewtime", "ts"),
-        *("createdat", "purchasedate", "orderdate", "clicktime", "ratedat", "reviewdate"),
+        *("timestamp", "time", "eventtime", "datetime", "date", "unixreviewtime", "ts", "utctime"),
+        *("createdat", "purchasedate", "orderdate", "invoicedate", "clicktime", "ratedat"),
+        *("reviewdate", "reviewtime", "visitedat", "viewedat", "purchasedat", "eventtimestamp"),
+        *("eventdate", "unixtime", "epoch"),
     ),
-    "title": ("title", "name", "originaltitle"),
+    "title": (
+        *("title", "name", "originaltitle", "movietitle", "booktitle", "producttitle"),
+        *("productname", "itemname", "trackname", "artistname", "description"),
+    ),
 }
 """Usual names of a column, in small letters without `_`, `-` and spaces; the first wins."""
 
@@ -54,11 +69,16 @@ class Columns:
     """Look for times by their usual names where `time` is None; a table may have none."""
     ordered: bool = False
     """The rows run from old to new; used where there are no times."""
+    where: str | None = None
+    """Rows to read: a condition on any columns in SQL, such as `event = 'purchase'`."""
+    weight: str | None = None
+    """A column, or an expression in SQL: how much training makes of a row, a number from 0."""
 
     def choose(self, found: Sequence[str], where: str) -> dict[str, int]:
         """Places of the columns to read among those found: `user`, `item`, `rating`, `time`.
 
-        A missing column is refused by name; no time column is needed unless it is named.
+        A missing column is refused by name; no time column is needed unless it is named. Columns
+        that `where` and `weight` name are chosen as `=NAME`.
 
         Args:
             where: the table in an error.
@@ -78,14 +98,15 @@ class Columns:
             )
         if self.min_rating is None:
             chosen.pop("rating", None)  # not read, but a wrong name is refused all the same
-        return chosen
+        named = {f"={name}": name for text in (self.where, self.weight) for name in names_in(text)}
+        return chosen | {key: position("", name, found, where) for key, name in named.items()}
 
 
 def position(meaning: str, wanted: str | None, found: Sequence[str], where: str) -> int:
     """The place of one column: the one named, or the first with a usual name."""
     if wanted is not None:
         matches = [place for place, name in enumerate(found) if name == wanted]
-        expected = f"{meaning} column {wanted!r}"
+        expected = f"{meaning} column {wanted!r}".strip()
     else:
         matches = _usual(meaning, found)
         article = "an" if meaning[0] in "aeio" else "a"
@@ -99,7 +120,7 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
     shown = ", ".join(repr(name[:40]) for name in list(found)[:12]) or "none"
     hint = ""
     if found and not any(name.strip()[:1].isalpha() for name in found):
-        hint = "; a table without a header needs names for all its columns"
+        hint = "; a table without a header needs names for its columns: user,item,rating,time"
     raise InputError(f"{where}: found columns {shown}; expected {expected}{hint}")
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from elasticrec.data.ids import INTEGER, Ids
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.expressions import chosen_rows
+from elasticrec.data.readers.times import times_of
 from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,21 +56,25 @@ def from_series(
         source: names the whole in errors; `name` where not given.
     """
     source = source or name
-    n_rows = len(series["user"])
-    if not n_rows:
+    if not len(series["user"]):
         raise InputError(f"{source}: has no rows, expected interactions")
+    others = {key[1:]: series.pop(key) for key in list(series) if key.startswith("=")}
+    rows, weights = chosen_rows(others, columns.where, columns.weight, source)
+    places = np.arange(len(series["user"])) if rows is None else rows
+
+    def place(row: int) -> str:
+        return where(int(places[row]))
+
+    if rows is not None:
+        series.update({meaning: column.gather(rows) for meaning, column in series.items()})
     for meaning in ("user", "item"):
-        series[meaning] = _checked_ids(series[meaning], meaning, where)
+        series[meaning] = _checked_ids(series[meaning], meaning, place)
     if columns.min_rating is not None:
-        liked = _ratings(series.pop("rating"), where) >= columns.min_rating
-        if not liked.any():
-            raise InputError(f"{source}: no rating is {columns.min_rating:g} or more")
+        liked = _liked(series.pop("rating"), columns.min_rating, place, source)
         series.update({meaning: column.filter(liked) for meaning, column in series.items()})
-        log.info(
-            "%s: left out %s of %s rows with a rating below %g", source,
-            f"{n_rows - int(liked.sum()):,}", f"{n_rows:,}", columns.min_rating,
-        )  # fmt: skip
-    times = _times(series.pop("time"), where) if "time" in series else None
+        places = places[liked.to_numpy()]
+        weights = None if weights is None else weights[liked.to_numpy()]
+    times = times_of(series.pop("time"), place) if "time" in series else None
     users, user_ids = _encoded(series.pop("user"))
     items, item_ids = _encoded(series.pop("item"))
     for meaning, ids in (("user", user_ids), ("item", item_ids)):
@@ -76,7 +82,14 @@ def from_series(
         if odd:
             log.warning("%s: the %s %r looks like a missing id, kept", source, meaning, odd[0])
     whole = Interactions.of_columns(
-        users, items, user_ids, item_ids, times=times, ordered=columns.ordered, name=name
+        users,
+        items,
+        user_ids,
+        item_ids,
+        times=times,
+        weights=weights,
+        ordered=columns.ordered,
+        name=name,
     )
     log.info(
         "%s: %s interactions of %s users with %s items; %s rows repeat one", source,
@@ -136,8 +149,8 @@ def _checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
     return column
 
 
-def _ratings(column: pl.Series, where: Where) -> pl.Series:
-    """The ratings as numbers, after each was found to be one."""
+def _liked(column: pl.Series, least: float, where: Where, source: str) -> pl.Series:
+    """True for each rating that is large enough, after each was found to be a number."""
     import polars as pl
 
     if column.dtype == pl.String:
@@ -147,38 +160,14 @@ def _ratings(column: pl.Series, where: Where) -> pl.Series:
     if bad.any():
         row = int(bad.arg_true()[0])
         raise InputError(f"{where(row)}: rating {column[row]!r} is not a number, expected one")
-    return numbers
-
-
-def _times(column: pl.Series, where: Where) -> np.ndarray:
-    """(n,) int64: whole numbers as they are; fractions, dates and date texts in microseconds."""
-    import polars as pl
-
-    if column.dtype == pl.String:
-        text = column.str.strip_chars()
-        times: pl.Series = text.cast(pl.Int64, strict=False)
-        if times.null_count():
-            times = text.cast(pl.Float64, strict=False)
-        if times.null_count() and text.str.contains(r"^\d{4}[-/]\d").fill_null(False).any():
-            iso = text.set(~text.str.contains(r"^\d{4}[-/]\d").fill_null(False), None)
-            times = iso.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
-    else:
-        times = column
-    if times.dtype in (pl.Date, pl.Datetime):
-        times = times.cast(pl.Datetime("us")).dt.epoch("us")
-    else:
-        if times.dtype.is_float():
-            times = (times.fill_nan(None) * 1e6).floor().cast(pl.Int64, strict=False)
-        if times.dtype.is_integer():
-            times = times.set((times < 0).fill_null(False), None)
-    bad = times.is_null()
-    if bad.any() or not times.dtype.is_integer():
-        row = int(bad.arg_true()[0]) if bad.any() else 0
-        raise InputError(
-            f"{where(row)}: time {column[row]!r} is not usable, expected a number from 0 or a date "
-            "such as 2021-08-14 09:30:00 (a random split needs no times)"
-        )
-    return times.cast(pl.Int64).to_numpy()
+    liked = numbers >= least
+    if not liked.any():
+        raise InputError(f"{source}: no rating is {least:g} or more")
+    log.info(
+        "%s: left out %s of %s rows with a rating below %g", source,
+        f"{len(liked) - int(liked.sum()):,}", f"{len(liked):,}", least,
+    )  # fmt: skip
+    return liked
 
 
 def _encoded(column: pl.Series) -> tuple[np.ndarray, Ids]:

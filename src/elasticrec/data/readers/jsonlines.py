@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_series
+from elasticrec.data.readers.tables import Choice
 from elasticrec.errors import InputError
 from elasticrec.files import opened, plain_name
 
@@ -23,33 +24,38 @@ CHUNK_BYTES = 32_000_000
 def read_json_lines(
     path: Path | str, columns: Columns | None = None, *, name: str | None = None
 ) -> Interactions:
-    """The interactions of a file with one JSON object per line, plain or `.gz`.
+    """The interactions of a file with one JSON object per line, plain or `.gz`."""
+    path, wanted = Path(path), columns or Columns()
+    return from_series(
+        read_objects(path, lambda found: wanted.choose(found, str(path))),
+        wanted,
+        where=lambda row: f"{path} line {_line_of(path, row)}",
+        name=name or plain_name(path),
+        source=str(path),
+    )
+
+
+def read_objects(path: Path, choice: Choice) -> dict[str, pl.Series]:
+    """The chosen fields of a file with one JSON object per line, as text.
 
     The fields of the first object are the columns; a later object may have fewer.
     """
     import polars as pl
 
-    path, columns = Path(path), columns or Columns()
     frames: list[pl.DataFrame] = []
     first_line, chosen = 1, None
     with opened(path) as file:
         while lines := file.readlines(CHUNK_BYTES):
             if chosen is None and any(line.strip() for line in lines):
                 keys = _first_keys(lines, path, first_line)
-                chosen = {m: keys[at] for m, at in columns.choose(keys, str(path)).items()}
+                chosen = {meaning: keys[at] for meaning, at in choice(keys).items()}
             if chosen is not None:
                 frames.append(_parsed(lines, chosen, path, first_line))
             first_line += len(lines)
     if chosen is None:
         raise InputError(f"{path}: has no rows, expected interactions")
     frame = pl.concat(frames, rechunk=False)
-    return from_series(
-        {meaning: frame[meaning] for meaning in chosen},
-        columns,
-        where=lambda row: f"{path} line {_line_of(path, row)}",
-        name=name or plain_name(path),
-        source=str(path),
-    )
+    return {meaning: frame[meaning] for meaning in chosen}
 
 
 def _first_keys(lines: list[bytes], path: Path, first_line: int) -> list[str]:

@@ -11,12 +11,13 @@ import numpy as np
 
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions, Pairs
-from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.columns import Columns, position
+from elasticrec.data.readers.expressions import chosen_rows, names_in
 from elasticrec.data.readers.jsonlines import read_json_lines
 from elasticrec.data.readers.lists import read_goodbooks, read_lists
 from elasticrec.data.readers.tables import read_table
 from elasticrec.errors import InputError
-from elasticrec.files import check_readable
+from elasticrec.files import check_readable, only_member
 
 SUFFIXES = {
     **{"csv": "csv", "dat": "csv", "data": "csv", "inter": "csv", "tsv": "tsv", "tab": "tsv"},
@@ -24,7 +25,7 @@ SUFFIXES = {
     **{"json": "json", "jsonl": "json", "ndjson": "json"},
 }
 """The format that the end of a file's name means."""
-TEXT_TABLES = ("csv", "tsv")
+TEXT_TABLES = ("csv", "tsv", "movielens")
 """Formats of text tables; the separator follows from the first line, not from the format."""
 TABLES = (*TEXT_TABLES, "parquet", "json")
 """Formats with columns to name."""
@@ -36,7 +37,7 @@ def format_of(path: Path | str) -> str:
     """The format of a source by its name; `goodbooks` is the embedded sample."""
     if str(path) == "goodbooks":
         return "goodbooks"
-    suffix = Path(path).name.removesuffix(".gz").rpartition(".")[2].lower()
+    suffix = only_member(path).name.removesuffix(".gz").rpartition(".")[2].lower()
     if suffix not in SUFFIXES:
         check_readable(path)
         endings = ", ".join("." + known for known in SUFFIXES)
@@ -54,7 +55,7 @@ def read(
     id_lists: bool = False,
     name: str | None = None,
 ) -> Interactions:
-    """The interactions of one file in any of the known formats, plain or `.gz`.
+    """The interactions of one file in any of the known formats, plain, `.gz` or in a `.zip`.
 
     Args:
         columns: of a table; found by their usual names where not given.
@@ -63,6 +64,7 @@ def read(
         name: of the data set; from the file's name where not given.
     """
     kind, columns = format or format_of(path), columns or Columns()
+    path = only_member(path)
     _check_options(path, kind, columns, id_lists)
     if kind == "json":
         return read_json_lines(path, columns, name=name)
@@ -70,7 +72,9 @@ def read(
         return replace(read_goodbooks(), name=name or "goodbooks")
     if kind == "lists":
         return read_lists(path, id_lists=id_lists, name=name)
-    return read_table(path, columns, parquet=kind == "parquet", name=name)
+    return read_table(
+        path, columns, parquet=kind == "parquet", movielens=kind == "movielens", name=name
+    )
 
 
 def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool) -> None:
@@ -81,7 +85,7 @@ def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool
         raise InputError(f"{path}: {kind} has no id lists beside it, expected lists for that")
     refused = {"names", "separator"} if kind not in TEXT_TABLES else set()
     if kind not in TABLES:
-        refused |= {"user", "item", "rating", "time", "min_rating"}
+        refused |= {"user", "item", "rating", "time", "min_rating", "where", "weight"}
     for option in sorted(refused):
         if (given := getattr(columns, option)) is not None:
             raise InputError(f"{path}: {option} {given!r} means nothing for the format {kind}")
@@ -93,6 +97,8 @@ def from_csr(
     user_ids: Iterable[Any] | None = None,
     item_ids: Iterable[Any] | None = None,
     min_rating: float | None = None,
+    where: str | None = None,
+    weight: str | None = None,
     titles: Iterable[str] | None = None,
     name: str = "data",
 ) -> Interactions:
@@ -101,6 +107,7 @@ def from_csr(
     Args:
         user_ids: one per row, row numbers where not given; `item_ids` one per column.
         min_rating: leave out values below it.
+        where, weight: as in `Columns`; the one column is called `value`.
     """
     if not hasattr(matrix, "tocoo"):
         kind = type(matrix).__name__
@@ -108,9 +115,20 @@ def from_csr(
     cells = matrix.tocoo()
     n_users, n_items = cells.shape
     values = cells.data
-    if (bad := np.isnan(values) | ((values < 0) & (min_rating is None))).any():
+    chosen = min_rating is not None or where is not None
+    if (bad := np.isnan(values) | ((values < 0) & (not chosen))).any():
         raise InputError(f"{name}: holds the value {values[bad][0]}, expected numbers from 0")
-    kept = values != 0 if min_rating is None else (values != 0) & (values >= min_rating)
+    kept = np.flatnonzero((values != 0) & (min_rating is None or values >= min_rating))
+    weights = None
+    if where is not None or weight is not None:
+        import polars as pl
+
+        column = {"value": pl.Series(values[kept])}
+        for text in (where, weight):
+            for wanted in names_in(text):
+                position("", wanted, list(column), name)
+        rows, weights = chosen_rows(column, where, weight, name)
+        kept = kept[rows]
     users = Ids.dense(n_users) if user_ids is None else Ids.of(user_ids)
     items = Ids.dense(n_items) if item_ids is None else Ids.of(item_ids)
     for ids, n, axis in ((users, n_users, "rows"), (items, n_items, "columns")):
@@ -119,7 +137,8 @@ def from_csr(
     named = None if titles is None else as_objects(list(titles))
     if named is not None and len(named) != n_items:
         raise InputError(f"{name}: {len(named)} titles for {n_items} columns, expected one each")
-    pairs = Pairs.from_arrays(cells.row[kept], cells.col[kept], n_users=n_users, n_items=n_items)
+    shape = {"n_users": n_users, "n_items": n_items}
+    pairs = Pairs.from_arrays(cells.row[kept], cells.col[kept], **shape, weights=weights)
     return Interactions(pairs, users, items, titles=named, name=name)
 
 
@@ -133,7 +152,9 @@ def over_same_ids(train: Interactions, test: Interactions) -> tuple[Interactions
         new_items = item_ids.numbers(part.item_ids.values)
         users, items = new_users[part.pairs.users], new_items[part.pairs.items]
         shape = {"n_users": len(user_ids), "n_items": len(item_ids)}
-        pairs = Pairs.from_arrays(users, items, **shape, order=part.pairs.order)
+        pairs = Pairs.from_arrays(
+            users, items, **shape, order=part.pairs.order, weights=part.pairs.weights
+        )
         times = None if part.times is None else part.times[np.lexsort((items, users))]
         renumbered.append(Interactions(pairs, user_ids, item_ids, times=times, name=train.name))
     return renumbered[0], renumbered[1]

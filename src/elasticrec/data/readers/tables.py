@@ -1,4 +1,4 @@
-"""Reader of text and Parquet tables: one row per interaction, or per item with its title."""
+"""Reader of text and Parquet tables: one row per interaction, or per item."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from elasticrec.data.interactions import Interactions
-from elasticrec.data.readers.columns import Columns, position
+from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import Where, from_series
-from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.files import check_readable, opened, plain_name, read_bytes
+from elasticrec.files import check_readable, opened, plain_name, read_bytes, zip_member
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,11 +24,10 @@ SEPARATORS = ("::", "\t", ",", ";", "|")
 UNIT = "\x1f"
 """Stands for a separator of several characters, in a table without quotes."""
 MOVIELENS = ("user", "item", "rating", "time")
-"""Columns of a table with `::` between them, unless they are named: its files have no header."""
+"""Columns of MovieLens' ratings, whose older files have no header."""
 LONGEST_HEADER = 1_000_000
 """Bytes; a first line longer than this is no header."""
 
-Titled = TypeVar("Titled", Interactions, Split)
 Choice = Callable[[list[str]], dict[str, int]]
 """Given the names of all columns, the places of those to read, by what each means."""
 
@@ -41,53 +37,25 @@ def read_table(
     columns: Columns | None = None,
     *,
     parquet: bool | None = None,
+    movielens: bool = False,
     name: str | None = None,
 ) -> Interactions:
     """The interactions of a text table (plain or `.gz`) or a Parquet file.
 
     Args:
         parquet: True for a Parquet file; by the end of its name where not given.
+        movielens: a table without a header has MovieLens' columns, whatever separates them.
     """
     path, wanted = check_readable(path), columns or Columns()
     series, where = read_columns(
-        path, lambda found: wanted.choose(found, str(path)), wanted, parquet=parquet
+        path,
+        lambda found: wanted.choose(found, str(path)),
+        wanted,
+        parquet=parquet,
+        headerless=MOVIELENS if movielens else (),
     )
     name = name or plain_name(path)
     return from_series(series, wanted, where=where, name=name, source=str(path))
-
-
-def with_titles(
-    named: Titled, path: Path | str, *, item: str | None = None, title: str | None = None
-) -> Titled:
-    """The same data, with titles of items from a text table or Parquet file; "" where it has none.
-
-    Args:
-        item: column of the item ids; `id` or one of the usual names where not given.
-        title: column of the titles; one of the usual names where not given.
-    """
-    import polars as pl
-
-    path = check_readable(path)
-
-    def choice(found: list[str]) -> dict[str, int]:
-        ids = "id" if item is None and "id" in found else item
-        return {
-            "item": position("item", ids, found, str(path)),
-            "title": position("title", title, found, str(path)),
-        }
-
-    columns, _ = read_columns(path, choice, headerless=("item", "title"))
-    numbers = named.item_ids.numbers(columns["item"].cast(pl.String).str.strip_chars())
-    known = numbers >= 0
-    if not known.any():
-        example = named.item_ids.of_number(0)
-        raise InputError(
-            f"{path}: has a title for none of the items, expected ids like {example!r}"
-        )
-    titles = np.full(len(named.item_ids), "", dtype=object)
-    texts = columns["title"].cast(pl.String).fill_null("").to_list()
-    titles[numbers[known]] = np.array(texts, dtype=object)[known]
-    return replace(named, titles=titles)
 
 
 def read_columns(
@@ -96,17 +64,21 @@ def read_columns(
     columns: Columns | None = None,
     *,
     parquet: bool | None = None,
-    headerless: tuple[str, ...] = MOVIELENS,
+    headerless: tuple[str, ...] = (),
+    lossy: bool = False,
 ) -> tuple[dict[str, pl.Series], Where]:
     """The chosen columns of a table, and a function from a row to its place in words.
 
     Args:
         columns: says the separator, and the names of all columns of a file without a header.
-        headerless: columns of a file with `::` between them.
+        headerless: columns of a file whose first field is a number, so that it has no header;
+            those of MovieLens where `::` stands between them.
+        lossy: read text that is not UTF-8 as Latin-1.
     """
     if path.suffix in (".parquet", ".pq") if parquet is None else parquet:
         return _parquet_columns(path, choice), lambda row: f"{path} row {row + 1}"
-    return _text_columns(path, choice, _layout(path, columns or Columns(), headerless))
+    layout = _layout(path, columns or Columns(), headerless)
+    return _text_columns(path, choice, layout, lossy=lossy)
 
 
 def _parquet_columns(path: Path, choice: Choice) -> dict[str, pl.Series]:
@@ -114,11 +86,12 @@ def _parquet_columns(path: Path, choice: Choice) -> dict[str, pl.Series]:
     import polars as pl
 
     try:
-        with path.open("rb") as file:
+        source = io.BytesIO(read_bytes(path)) if zip_member(path) else path
+        with opened(path) as file:
             names = list(pl.read_parquet_schema(file))
         chosen = choice(names)
-        wanted = [names[at] for at in chosen.values()]
-        frame = pl.read_parquet(path, columns=wanted, glob=False)
+        wanted = list(dict.fromkeys(names[at] for at in chosen.values()))
+        frame = pl.read_parquet(source, columns=wanted, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path}: is not a sound Parquet file ({_first_line(error)})") from None
     return {meaning: frame[names[at]] for meaning, at in chosen.items()}
@@ -176,8 +149,8 @@ def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout
     single = len(separator) == 1
     fields = next(csv.reader([text], delimiter=separator)) if single else text.split(separator)
     names = columns.names
-    if names is None and separator == "::" and fields[0].strip().isdigit():
-        names = headerless[: len(fields)]
+    if names is None and fields[0].strip().isdigit() and (headerless or separator == "::"):
+        names = (headerless or MOVIELENS)[: len(fields)]
     if names is not None and len(names) > len(fields):
         found = f"{len(fields)} columns separated by {separator!r}"
         raise InputError(f"{path}: has {found}, expected {', '.join(names)}")
@@ -188,16 +161,18 @@ def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout
     return Layout([typed.sub("", name.strip()) for name in fields], separator, header=True)
 
 
-def _text_columns(path: Path, choice: Choice, layout: Layout) -> tuple[dict[str, pl.Series], Where]:
+def _text_columns(
+    path: Path, choice: Choice, layout: Layout, *, lossy: bool
+) -> tuple[dict[str, pl.Series], Where]:
     """The chosen columns of a text table, as text."""
     import polars as pl
 
     chosen = choice(layout.names)
-    positions = sorted(chosen.values())
+    positions = sorted(set(chosen.values()))
     separator = layout.separator
     source: Path | io.BytesIO = path
-    if path.suffix == ".gz" or len(separator) > 1:
-        content = read_bytes(path)
+    if path.suffix == ".gz" or len(separator) > 1 or zip_member(path) or lossy:
+        content = _utf8(read_bytes(path)) if lossy else read_bytes(path)
         if len(separator) > 1:
             content = content.replace(separator.encode(), UNIT.encode())
         source = io.BytesIO(content)
@@ -221,6 +196,15 @@ def _text_columns(path: Path, choice: Choice, layout: Layout) -> tuple[dict[str,
                 raise InputError(f"{path} line {line}: user and item are missing, expected both")
         columns = {m: column.filter(~blank.to_series()) for m, column in columns.items()}
     return columns, lambda row: f"{path} line {layout.line_of(path, row)}"
+
+
+def _utf8(content: bytes) -> bytes:
+    """The content as UTF-8; what is not is taken for Latin-1."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1").encode()
+    return content
 
 
 def _unreadable(path: Path, layout: Layout, error: Exception) -> InputError:
