@@ -88,7 +88,6 @@ def test_a_stage_starts_from_the_models_own_settings(tiny_copy, tiny_model):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--seed", "-1"], "--seed -1: expected at least 0"),
         (["--preset", "best"], "no preset 'best'; expected one of default, demo"),
         (["--set", "train.epoch=3"], "--set train.epoch=3: no 'epoch', expected one of base"),
         (["--set", "train"], "--set train: expected stage.name=value"),

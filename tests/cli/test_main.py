@@ -84,6 +84,12 @@ def test_the_help_of_every_command_ends_in_an_example():
         assert all(example in shown for example in examples)
 
 
+def test_no_command_takes_a_negative_seed():
+    seeds = [p for _, command in leaves() for p in command.params if p.name == "seed"]
+    assert len(seeds) > 5
+    assert {seed.min for seed in seeds} == {0}
+
+
 SCRIPT = "from elasticrec.cli.main import run; run()"  # what the installed command does
 
 

@@ -61,6 +61,21 @@ def test_lists_in_the_order_of_time_are_told_from_others(real_data, rng):
     assert informative_order(replace(gowalla, order=shuffled), "shuffled").order is None
 
 
+def test_titles_and_attributes_go_in_as_they_are(real_data):
+    """Columns of names of their own in `.dat` files, and one JSON object of attributes."""
+    anime = prepare(
+        real_data / "anime" / "history.dat.gz",
+        PrepareConfig(titles=real_data / "anime" / "items.dat.gz"),
+    )
+    assert anime.titles[anime.item_ids.numbers([1723])].tolist() == ["Kimi no Na wa."]
+    sports = prepare(
+        real_data / "amazon-sports" / "sequences.txt.gz",
+        PrepareConfig(titles=real_data / "amazon-sports" / "item_attributes.json.gz"),
+    )
+    assert sports.kind == "last-70-10-20"
+    assert sports.titles[sports.item_ids.numbers([1])].tolist() == ["1, 2, 3, 4, 5, 6"]
+
+
 def test_goodbooks_is_its_own_ten_core():
     split = prepare("goodbooks")
     assert (split.n_users, split.n_items) == (30_723, 8_828)

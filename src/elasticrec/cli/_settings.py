@@ -41,8 +41,6 @@ def configured(
 
     chosen = preset(base) if isinstance(base, str) else base
     if seed is not None:
-        if seed < 0:
-            raise InputError(f"--seed {seed}: expected at least 0")
         chosen = chosen.seeded(seed)
     for text in settings or []:
         path, equals, value = text.partition("=")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elasticrec.cli._options import DEVICE, SEED
+
 if TYPE_CHECKING:
     from elasticrec_demo.showing import Shown
 
@@ -28,8 +30,8 @@ def demo(
     reader: Annotated[str | None, typer.Option(help="Id of the user whose lists to show.")] = None,
     k: Annotated[int, typer.Option("-k", help="How many items to list.", min=1)] = 10,
     preset: Annotated[str, typer.Option(help="The preset of the settings.")] = "demo",
-    seed: Annotated[int, typer.Option(help="Fixes everything that is drawn.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    seed: SEED = 0,
+    device: DEVICE = "auto",
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over instead of taking up what is there.")
     ] = False,

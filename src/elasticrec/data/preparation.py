@@ -81,6 +81,8 @@ class PrepareConfig:
             )
         if self.test is None and self.validation:
             raise InputError(f"validation {self.validation} with no test file, expected one")
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}, expected 0 or more")
         if self.min_interactions is not None and self.min_interactions < 1:
             raise InputError(f"min-interactions is {self.min_interactions}, expected 1 or more")
 
