@@ -27,7 +27,7 @@ from elasticrec.stream.index import read_index
 from experiments import command, comparing, figures, lines, tables
 from experiments.command import Task
 from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import chooser, measured, seeded
+from experiments.streams import chooser, measured
 
 EXPERIMENT = "default"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
@@ -66,7 +66,7 @@ def run(
 def work(task: Task) -> str:
     """Fit one model and measure its stream; Recall@50 at every size."""
     split, _ = by_popularity(Split.load(task.path))
-    preset = seeded(PRESETS["default"], task.seed)
+    preset = PRESETS["default"].seeded(task.seed)
     learnt, users = shown_to_fit(split, task.part, task.users)
     started, said = time.perf_counter(), []
     with tempfile.TemporaryDirectory() as place:
@@ -80,7 +80,7 @@ def work(task: Task) -> str:
                 **task.about, "method": METHOD, "bytes_per_item": point.bytes_per_item,
                 "file_bytes": point.file_bytes, "dimensions": model.table.dimensions,
                 "format": FORMAT, "seconds": round(time.perf_counter() - started, 2),
-                "config": seeded(preset, 0).as_dict(), "code_hash": code_hash(*CODE),
+                "config": preset.seeded(0).as_dict(), "code_hash": code_hash(*CODE),
                 "chosen": model.about.get("choices"), "stages": model.about.get("seconds"),
             }  # fmt: skip
             comparing.record(EXPERIMENT, fields, point.found, split=split)

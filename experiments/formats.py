@@ -29,7 +29,7 @@ from experiments import command, comparing, lines, tables
 from experiments.command import Task
 from experiments.format3 import Format3, Row, encode
 from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import METRICS, Coded, chooser, seeded, trained
+from experiments.streams import METRICS, Coded, chooser, trained
 
 EXPERIMENT = "formats"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
@@ -73,7 +73,7 @@ def work(task: Task) -> str:
     """Measure one table in both formats; its Recall@50 at every size."""
     split, order = by_popularity(Split.load(task.path))
     halves = comparing.halves(split, most=task.users)
-    preset = seeded(PRESETS["default"], task.seed)
+    preset = PRESETS["default"].seeded(task.seed)
     preset = replace(preset, order=replace(preset.order, order=ALIKE, leads=(0,)))
     learnt = chooser(split, halves.choosing)
     table = trained(task, learnt, preset.train, order)
@@ -124,10 +124,7 @@ def _record(task: Task, coded: Coded, fields: dict[str, Any], found: Evaluation)
     """Append one line; its Recall@50."""
     about = {
         **task.about, "dimensions": coded.table.dimensions,
-        "config": {
-            "train": "kept" if task.tables else asdict(coded.preset.train) | {"seed": 0},
-            "compression": asdict(coded.preset.compression) | {"seed": 0},
-        },
+        "config": coded.preset.seeded(0).as_dict() | ({"train": "kept"} if task.tables else {}),
         "code_hash": code_hash(*CODE),
     }  # fmt: skip
     comparing.record(EXPERIMENT, about | fields, found, split=coded.split)

@@ -23,7 +23,7 @@ from elasticrec.presets import PRESETS, Preset
 from experiments import command, comparing, figures, lines, tables
 from experiments.command import Task, Text
 from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import Coded, chooser, seeded, trained
+from experiments.streams import Coded, chooser, trained
 
 EXPERIMENT = "orders"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
@@ -83,7 +83,7 @@ def work(task: Task) -> str:
                 **task.about, "method": method, "bytes_per_item": point.bytes_per_item,
                 "file_bytes": point.file_bytes, "dimensions": table.dimensions, "format": FORMAT,
                 "seconds": round(time.perf_counter() - started, 2), "code_hash": code_hash(*CODE),
-                "config": replace(preset, train=replace(preset.train, seed=0)).as_dict(),
+                "config": preset.seeded(0).as_dict(),
                 "chosen": {"order": asdict(found.config), "choices": list(map(str, found.choices))},
             }  # fmt: skip
             comparing.record(EXPERIMENT, fields, point.found, split=split)
@@ -93,7 +93,7 @@ def work(task: Task) -> str:
 
 def preset_of(task: Task) -> Preset:
     """The default preset, with the base that serves the task's kind of person."""
-    preset = seeded(PRESETS["default"], task.seed)
+    preset = PRESETS["default"].seeded(task.seed)
     return replace(preset, train=replace(preset.train, base=BASES[task.person]))
 
 

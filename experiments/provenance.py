@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 """The repository."""
 
 LIBRARY = tuple(
-    f"src/elasticrec/{name}"
-    for name in ("data", "training", "compression", "space.py", "evaluation", "rule", "ordering",
-                 "stream", "pipeline.py", "presets.py")
-)  # fmt: skip
-"""The library's code that can change a number; the command line and the service cannot."""
+    f"src/elasticrec/{path.name}"
+    for path in sorted((ROOT / "src" / "elasticrec").iterdir())
+    if path.name not in ("cli", "serve", "__init__.py", "__main__.py", "__pycache__")
+)
+"""The library's code: all but the command line and the service, which change no number."""
 
 CODE = ("src", "device", "experiments", "benchmarks", "pyproject.toml", "constraints.txt")
 """Places that a measurement depends on: uncommitted changes in them make a commit dirty."""
@@ -36,10 +36,17 @@ def code_hash(*places: str) -> str:
         places: modules and folders of the repository; by default `LIBRARY`.
     """
     digest = hashlib.sha256()
-    for place in (ROOT / name for name in places or LIBRARY):
-        for path in [place] if place.suffix == ".py" else sorted(place.rglob("*.py")):
-            digest.update(f"{path.relative_to(ROOT)}\n{_code_of(path)}\n".encode())
+    for path in modules(*places):
+        digest.update(f"{path.relative_to(ROOT)}\n{_code_of(path)}\n".encode())
     return digest.hexdigest()[:12]
+
+
+def modules(*places: str) -> list[Path]:
+    """The modules whose code `code_hash` names."""
+    found = []
+    for place in (ROOT / name for name in places or LIBRARY):
+        found += [place] if place.suffix == ".py" else sorted(place.rglob("*.py"))
+    return found
 
 
 def _code_of(path: Path) -> str:

@@ -31,7 +31,7 @@ from experiments.provenance import code_hash
 
 TABLES = LOCAL / "tables"
 METRICS = ("recall@20", "recall@50", "ndcg@50")
-TRAINING = ("src/elasticrec/data", "src/elasticrec/training")
+TRAINING = tuple(f"src/elasticrec/{room}" for room in ("data", "evaluation", "training"))
 """The code that a trained table depends on."""
 
 
@@ -44,16 +44,6 @@ class Point:
     file_bytes: int
     """The longest run of whole chunks within it."""
     found: Evaluation
-
-
-def seeded(preset: Preset, seed: int) -> Preset:
-    """The preset with one seed in every stage."""
-    return replace(
-        preset,
-        train=replace(preset.train, seed=seed),
-        compression=replace(preset.compression, seed=seed),
-        order=replace(preset.order, seed=seed),
-    )
 
 
 def chooser(split: Split, users: np.ndarray) -> Split:

@@ -5,6 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from elasticrec.data.split import Split
+from elasticrec.presets import PRESETS
 from experiments import comparing, default, first_release, formats, lines, orders, rivals, tables
 
 
@@ -20,6 +21,7 @@ def test_formats_are_compared_at_equal_bytes(results, data, small_preset):
     found = lines.read("formats")
     assert {line["method"] for line in found} == {formats.STREAM, formats.OLD}
     assert all(line["file_bytes"] <= line["bytes_per_item"] * 300 for line in found)
+    assert all(set(line["config"]) == set(PRESETS["default"].as_dict()) for line in found)
     tested = tables.leads("formats", formats.STREAM, formats.OLD)
     assert tested
     assert all(lead.p is not None for lead in tested)
@@ -44,6 +46,7 @@ def test_three_orders_of_one_table_are_compared(results, data, small_preset, per
     found = lines.read("orders")
     assert {line["method"] for line in found} == {orders.ALIKE, orders.POPULAR, orders.FOUND}
     assert {line["person"] for line in found} == {person}
+    assert all(set(line["config"]) == set(PRESETS["default"].as_dict()) for line in found)
     assert orders.leads(person, orders.ALIKE)
     assert len(list((results.parent / "tables").iterdir())) == 1
 
@@ -53,6 +56,8 @@ def test_the_default_is_measured_on_validation_or_test(results, data, small_pres
         invoke(default.app, "--dataset", "goodbooks", "--data", data, "--part", part)
     found = {part: [x for x in lines.read("default") if x["part"] == part]
              for part in ("validation", "test")}  # fmt: skip
+    settings = small_preset.seeded(0).as_dict()
+    assert all(line["config"] == lines.plain(settings) for line in lines.read("default"))
     split = Split.load(data / "goodbooks.npz")
     everyone = int((split.test.per_user > 0).sum())
     assert {line["metrics"]["users"] for line in found["test"]} == {everyone}

@@ -1,14 +1,17 @@
 """Result lines: what is filled in, which line wins, what is refused."""
 
+import copy
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from elasticrec.presets import PRESETS
 from experiments import lines, provenance
 
 GOOD = {
@@ -81,6 +84,23 @@ def test_the_hash_of_a_config_ignores_order_and_form_but_not_values():
 
     assert lines.config_hash(Config()) == lines.config_hash({"sizes": [1, 2], "rate": 0.5})
     assert lines.config_hash(Config()) != lines.config_hash(Config(rate=0.25))
+
+
+def leaves(config, path=()):
+    """The way to every field of a config that is no config itself."""
+    for field in fields(config):
+        value, way = getattr(config, field.name), (*path, field.name)
+        yield from leaves(value, way) if is_dataclass(value) else [way]
+
+
+@pytest.mark.parametrize("way", list(leaves(PRESETS["default"])), ids=".".join)
+def test_every_setting_of_a_preset_changes_the_key(way):
+    preset = copy.deepcopy(PRESETS["default"])
+    config = reduce(getattr, way[:-1], preset)
+    object.__setattr__(config, way[-1], "another")
+    changed, known = (lines.config_hash(x.as_dict()) for x in (preset, PRESETS["default"]))
+    assert changed != known
+    assert "config_hash" in lines.KEY
 
 
 def test_numpy_values_are_stored_as_numbers():
