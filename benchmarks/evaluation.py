@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.lines import append, comparison
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.metrics import METRICS, parse_metrics
-from elasticrec.evaluation.questions import Questions
+from elasticrec.evaluation.queries import Queries
 from elasticrec.evaluation.ranking import evaluate_vectors, pick_device
 
 N_USERS, N_ITEMS, DIMENSIONS = 52_643, 91_599, 128
@@ -24,7 +24,7 @@ SEEN, RELEVANT = 45, 12
 NAMES = ("recall@20", "recall@50", "recall@100", "ndcg@20", "ndcg@50", "ndcg@100")
 
 
-def make_world(n_users: int, seed: int) -> tuple[np.ndarray, np.ndarray, Questions]:
+def make_world(n_users: int, seed: int) -> tuple[np.ndarray, np.ndarray, Queries]:
     """User and item vectors, and what each user has seen and should be shown, all random."""
     rng = np.random.default_rng(seed)
     users = rng.standard_normal((n_users, DIMENSIONS), dtype=np.float32)
@@ -38,17 +38,17 @@ def make_world(n_users: int, seed: int) -> tuple[np.ndarray, np.ndarray, Questio
             (rows[:, SEEN:], taken[:, SEEN:]),
         )
     )
-    return users, items, Questions(np.arange(n_users), seen, relevant, seen)
+    return users, items, Queries(np.arange(n_users), seen, relevant, seen)
 
 
-def first(asked: Questions, n: int) -> Questions:
-    """The questions about the first n users."""
+def first(asked: Queries, n: int) -> Queries:
+    """The queries about the first n users."""
     some = np.arange(n)
     seen = asked.seen.rows(some)
-    return Questions(asked.users[:n], seen, asked.relevant.rows(some), seen)
+    return Queries(asked.users[:n], seen, asked.relevant.rows(some), seen)
 
 
-def plain_evaluation(users: np.ndarray, items: np.ndarray, asked: Questions) -> dict[str, float]:
+def plain_evaluation(users: np.ndarray, items: np.ndarray, asked: Queries) -> dict[str, float]:
     """The rival: score, hide, sort everything, and measure one list after the other."""
     metrics = parse_metrics(NAMES)
     totals = dict.fromkeys(NAMES, 0.0)

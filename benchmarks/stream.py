@@ -22,7 +22,7 @@ from benchmarks.lines import append, comparison
 from elasticrec.compression.codebooks import Column
 from elasticrec.compression.codes import Codes, assemble
 from elasticrec.compression.neighbours import Neighbours
-from elasticrec.ordering.ladder import OrderConfig, make_order
+from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.stream.index import copy_prefix
 from elasticrec.stream.writer import Facts, write_stream
 
@@ -70,7 +70,7 @@ def main() -> None:
     codes, lists = made_codes(rng), made_lists(rng)
     order = make_order(ITEMS, codes.n_columns, SLOTS, OrderConfig(lead=4))
     weights = np.full((codes.n_columns + 1, 2), 1e-4, dtype=np.float32)
-    facts = Facts(model_id="0" * 64, least_steps=order.least)
+    facts = Facts(model_id="0" * 64, least_climbs=order.least)
     config = {"items": ITEMS, "columns": codes.n_columns, "slots": SLOTS}
     with TemporaryDirectory() as folder:
         whole, out = Path(folder) / "stream.elastic", Path(folder) / "out.elastic"

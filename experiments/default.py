@@ -20,7 +20,7 @@ import typer
 
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
-from elasticrec.evaluation.questions import Part
+from elasticrec.evaluation.queries import Part
 from elasticrec.pipeline import fit
 from elasticrec.presets import PRESETS
 from elasticrec.stream.index import read_index

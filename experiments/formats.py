@@ -20,7 +20,7 @@ import numpy as np
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.evaluation.measure import Votes, add_votes
-from elasticrec.evaluation.questions import questions
+from elasticrec.evaluation.queries import queries_of
 from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, pick_device, users_at_once
 from elasticrec.evaluation.scoring import effective
 from elasticrec.presets import PRESETS
@@ -163,7 +163,7 @@ class Old:
 
     def measure(self, users: np.ndarray, weight: float) -> Evaluation:
         """Metrics of some users' validation items."""
-        asked = questions(self.split, "validation", users)
+        asked = queries_of(self.split, "validation", users)
         score = self._scorer(asked.users, weight)
         return evaluate_scores(
             score, asked, metrics=METRICS, device=self.device, keep_per_user=True,

@@ -16,8 +16,7 @@ from typing import Literal
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.evaluation.measure import Person
-from elasticrec.ordering.ladder import make_order
-from elasticrec.ordering.order import Order
+from elasticrec.ordering.order import Order, make_order
 from elasticrec.ordering.search import FoundOrder
 from elasticrec.presets import PRESETS, Preset
 from experiments import command, comparing, figures, lines, tables

@@ -15,7 +15,7 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person, measure
-from elasticrec.evaluation.questions import Part
+from elasticrec.evaluation.queries import Part
 from elasticrec.evaluation.ranking import Evaluation
 from elasticrec.ordering.order import Order
 from elasticrec.ordering.search import FoundOrder, OrderSearchConfig, find_order
@@ -142,7 +142,7 @@ class Coded:
 
     def stream(self, order: Order, weights: np.ndarray) -> StreamIndex:
         """The index of the stream of an order, with dense ids."""
-        facts = Facts(model_id=64 * "0", least_steps=order.least)
+        facts = Facts(model_id=64 * "0", least_climbs=order.least)
         parts = stream_parts(self.codes, self.neighbours, weights, order, facts=facts)
         data = b"".join(parts)
         return index_of(data, len(data))

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from elasticrec.compression.config import CompressionConfig, LinearConfig  # noqa: E402
-from elasticrec.ordering.ladder import OrderConfig  # noqa: E402
+from elasticrec.ordering.order import OrderConfig  # noqa: E402
 from elasticrec.ordering.search import OrderSearchConfig  # noqa: E402
 from scripts.pages import keep  # noqa: E402
 

@@ -38,7 +38,7 @@ def tiny_settings():
     return (
         *("train.n_blocks=4", "train.epochs=4", "train.batch_size=512", "train.negatives=64"),
         *("compression.stages=2", "compression.rounds=2", "compression.min_support=2"),
-        *("order.columns_per_slot=1,4", "order.leads=0,2", "order.vote_steps=0.5,1,2"),
+        *("order.columns_per_slot=1,4", "order.leads=0,2", "order.vote_multiples=0.5,1,2"),
         *("order.vote_powers=0.5", "order.vote_grid=2", "order.sizes=15,30", "order.vote_sizes=30"),
     )
 

@@ -12,7 +12,7 @@ from elasticrec.recommending import Ranker
 PRESET = configured("demo", [
     "train.n_blocks=2", "train.epochs=1", "train.batch_size=512", "train.negatives=16",
     "compression.stages=1", "compression.rounds=1", "compression.min_support=2",
-    "order.columns_per_slot=1,4", "order.leads=0,2", "order.vote_steps=0.5,1",
+    "order.columns_per_slot=1,4", "order.leads=0,2", "order.vote_multiples=0.5,1",
     "order.vote_powers=0.5",    "order.vote_grid=2", "order.sizes=15,30", "order.vote_sizes=15",
 ])  # fmt: skip
 

@@ -22,7 +22,7 @@ from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import add_votes
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
-from elasticrec.evaluation.questions import Part, Questions, questions
+from elasticrec.evaluation.queries import Part, Queries, queries_of
 from elasticrec.evaluation.ranking import (
     Evaluation,
     evaluate_scores,
@@ -102,7 +102,7 @@ class Fitted:
             users: numbers of those to measure on; by default everyone.
             part: `test`, or `validation` for tuning.
         """
-        asked = self._renumbered(questions(split, part, users))
+        asked = self._renumbered(queries_of(split, part, users))
         decoded = DECODERS[self.form](self.stored)
         if isinstance(decoded, Neighbours):
             return _evaluate_votes(decoded, asked, tuple(metrics), device)
@@ -112,8 +112,8 @@ class Fitted:
             metrics=metrics, device=device, keep_per_user=True,
         )  # fmt: skip
 
-    def _renumbered(self, asked: Questions) -> Questions:
-        """The same questions in the device's numbers of items."""
+    def _renumbered(self, asked: Queries) -> Queries:
+        """The same queries in the device's numbers of items."""
         if self.order is None:
             return asked
         new_of_old = np.empty(len(self.order), dtype=np.int64)
@@ -205,7 +205,7 @@ class Baseline(Protocol):
 
 
 def _evaluate_votes(
-    neighbours: Neighbours, asked: Questions, metrics: tuple[str, ...], device: str
+    neighbours: Neighbours, asked: Queries, metrics: tuple[str, ...], device: str
 ) -> Evaluation:
     """Metrics of the votes that each history casts; without votes, items rank by number."""
     from scipy.sparse import csr_matrix

@@ -1,4 +1,4 @@
-"""Changing a model: one writer at a time, and a finished model is replaced in one step.
+"""Changing a model: one writer at a time, and a finished model is replaced at once.
 
 A finished model is never changed: the next one is built beside it, in `.next`. When that is
 finished, renaming the folder to `.ready` makes it the model. Its files then move to their places;

@@ -53,7 +53,7 @@ def fit(
 ) -> Model:
     """The finished model of a split: every stage that is not fresh runs.
 
-    A finished model in the folder is replaced in one step, once the new one is finished.
+    A finished model in the folder is replaced at once, once the new one is finished.
 
     Args:
         root: the model's folder, new, empty, of a run that was cut off, or of a finished model.

@@ -18,7 +18,7 @@ from elasticrec.recommending import Id, Ranker, Recommendation
 from elasticrec.space import Budget
 
 if TYPE_CHECKING:
-    from elasticrec.evaluation.questions import Part
+    from elasticrec.evaluation.queries import Part
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.model import Model
 

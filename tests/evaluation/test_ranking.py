@@ -15,7 +15,7 @@ from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.lists import coverage_of, diversity_of, gini_of, novelty_of
 from elasticrec.evaluation.metrics import METRICS, metrics_from_ranks
-from elasticrec.evaluation.questions import questions
+from elasticrec.evaluation.queries import queries_of
 from elasticrec.evaluation.ranking import evaluate, evaluate_vectors
 from elasticrec.evaluation.scoring import score_aligned_reference, score_tiled_reference
 from elasticrec.evaluation.toplist import top_list
@@ -154,7 +154,7 @@ def test_agrees_with_brute_force(world, batch_size: int) -> None:
 def test_counting_ranks_agrees_with_making_lists(world) -> None:
     """Rank = items that score higher, plus equal ones of lower index: what an estimator counts."""
     scores, split = world
-    asked = questions(split)
+    asked = queries_of(split)
     ranks = []
     for row, user in enumerate(asked.users):
         open_ = np.setdiff1d(np.arange(split.n_items), asked.seen.of(row))
@@ -231,7 +231,7 @@ def test_items_of_a_composition_replace_the_tables_own() -> None:
 
 
 def test_tensors_and_read_only_arrays_are_accepted() -> None:
-    asked = questions(SPLIT)
+    asked = queries_of(SPLIT)
     items = SCORES.T.astype(np.float32)
     items.flags.writeable = False
     persons = torch.eye(3)[asked.users]

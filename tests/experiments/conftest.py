@@ -39,7 +39,7 @@ def small_preset(monkeypatch):
         compression=CompressionConfig(stages=1, most_residual=3, points=512, rounds=2),
         order=OrderSearchConfig(
             sizes=(20,), vote_sizes=(20,), columns_per_slot=(2.0, 8.0), leads=(0, 4),
-            vote_steps=(0.5, 1.0), vote_powers=(0.5,), vote_grid=2, n_persons=60,
+            vote_multiples=(0.5, 1.0), vote_powers=(0.5,), vote_grid=2, n_persons=60,
         ),
         curve_persons=40,
     )  # fmt: skip

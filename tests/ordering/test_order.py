@@ -4,18 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.ordering.ladder import OrderConfig, ladder, make_order
-from elasticrec.ordering.order import COLUMN, SLOT, Order
+from elasticrec.ordering.order import COLUMN, SLOT, Order, OrderConfig, all_levels, make_order
 from elasticrec.space import Composition
 
 
 def test_a_neighbour_comes_after_every_so_many_columns() -> None:
-    found = "".join("cs"[kind] for kind, _ in ladder(6, 4, 2))
+    found = "".join("cs"[kind] for kind, _ in all_levels(6, 4, 2))
     assert found == "ccsccsccss"
 
 
 def test_fractions_bring_several_neighbours_per_column() -> None:
-    assert "".join("cs"[kind] for kind, _ in ladder(2, 5, 0.5)) == "csscsss"
+    assert "".join("cs"[kind] for kind, _ in all_levels(2, 5, 0.5)) == "csscsss"
 
 
 configs = st.builds(
@@ -35,7 +34,7 @@ configs = st.builds(
     config=configs,
     least=st.integers(1, 3),
 )
-def test_every_order_climbs_the_whole_ladder(
+def test_every_order_climbs_the_whole_all_levels(
     n_items: int, columns: int, slots: int, config: OrderConfig, least: int
 ) -> None:
     order = make_order(n_items, columns, slots, config, least=least)
@@ -45,16 +44,16 @@ def test_every_order_climbs_the_whole_ladder(
     first = order.composition(order.least)
     assert set(first.columns.tolist()) == {min(least, columns)}
     assert set(first.slots.tolist()) == {0}
-    for steps in range(order.least, len(order)):  # popular items are never behind
-        found = order.composition(steps)
+    for climbs in range(order.least, len(order)):  # popular items are never behind
+        found = order.composition(climbs)
         assert (np.diff(found.columns.astype(int)) <= 0).all()
         assert (np.diff(found.slots.astype(int)) <= 0).all()
 
 
 def test_popular_items_lead_by_so_many_levels() -> None:
     order = make_order(100, 12, 0, OrderConfig(lead=3, share=0.2, together=4))
-    for steps in range(5, len(order)):
-        columns = order.composition(steps).columns.astype(int)
+    for climbs in range(5, len(order)):
+        columns = order.composition(climbs).columns.astype(int)
         assert columns[0] - columns[-1] <= 4
         assert set(columns[:20]) == {columns[0]}
     middle = order.composition(4 + 3 + 2 * 3).columns
@@ -78,11 +77,11 @@ def test_an_order_of_a_composition_ends_at_it(columns: list[int], slots: list[in
     assert found.slots.tolist() == slots[: len(columns)]
 
 
-def test_a_step_out_of_turn_is_refused() -> None:
-    order = Order.of_steps(4, [(COLUMN, 1, 0, 4)], 1)
+def test_a_climb_out_of_turn_is_refused() -> None:
+    order = Order.of_climbs(4, [(COLUMN, 1, 0, 4)], 1)
     with pytest.raises(InputError, match="column 1 to items from 0"):
         order.composition()
-    beyond = Order.of_steps(4, [(SLOT, 0, 2, 4)], 1)
+    beyond = Order.of_climbs(4, [(SLOT, 0, 2, 4)], 1)
     with pytest.raises(InputError, match="slot 0"):
         beyond.composition()
 

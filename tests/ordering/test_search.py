@@ -8,12 +8,11 @@ from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.neighbours import VoteWeight, code_cosines, make_neighbours
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
-from elasticrec.ordering.ladder import OrderConfig, make_order
-from elasticrec.ordering.order import cut, step_bytes, whole_bytes
+from elasticrec.ordering.order import OrderConfig, climb_bytes, cut, make_order, whole_bytes
 from elasticrec.ordering.search import OrderSearchConfig, _between, find_order, some_persons
 
 CONFIG = OrderSearchConfig(
-    columns_per_slot=(2.0, 8.0), leads=(0, 4), vote_steps=(0.5, 1.0), vote_powers=(0.5,),
+    columns_per_slot=(2.0, 8.0), leads=(0, 4), vote_multiples=(0.5, 1.0), vote_powers=(0.5,),
     vote_grid=3, sizes=(4, 11), vote_sizes=(11,),
 )  # fmt: skip
 
@@ -85,14 +84,14 @@ def test_cuts_are_within_their_bytes_and_grow(world) -> None:
     assert kept == codes.n_items * (codes.n_columns + lists.slots)
 
 
-def test_a_cut_within_a_step_gives_it_to_the_first_items(world) -> None:
+def test_a_cut_within_a_climb_gives_it_to_the_first_items(world) -> None:
     _, _, codes, lists = world
     order = make_order(codes.n_items, codes.n_columns, lists.slots, OrderConfig(lead=0))
-    sizes = step_bytes(order, codes)
+    sizes = climb_bytes(order, codes)
     head = 276 + codes.dimensions
-    for steps in (2, 5):  # a quarter of the bytes of the next column: a quarter of its 200 items
-        found = cut(order, codes, head + sizes[:steps].sum() + sizes[steps] / 4)
-        assert found.columns.tolist() == [steps + 1] * 50 + [steps] * 150
+    for climbs in (2, 5):  # a quarter of the bytes of the next column: a quarter of its 200 items
+        found = cut(order, codes, head + sizes[:climbs].sum() + sizes[climbs] / 4)
+        assert found.columns.tolist() == [climbs + 1] * 50 + [climbs] * 150
         assert not found.slots.any()
     slot = int(np.flatnonzero(order.kind)[0])
     found = cut(order, codes, head + sizes[:slot].sum() + sizes[slot] / 2)
@@ -102,7 +101,7 @@ def test_a_cut_within_a_step_gives_it_to_the_first_items(world) -> None:
 def test_a_codebook_counts_once(world) -> None:
     _, _, codes, lists = world
     order = make_order(codes.n_items, codes.n_columns, lists.slots, OrderConfig(lead=0))
-    sizes = step_bytes(order, codes)
+    sizes = climb_bytes(order, codes)
     books = sum(book.size + 64 for book in codes.codebooks)
     columns = codes.n_columns * (codes.n_items + 16)
     slots = lists.slots * int(np.ceil(codes.n_items * (8 + 4) / 8))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elasticrec.compression.codes import Codes
-from elasticrec.ordering.ladder import OrderConfig, make_order
+from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks
 from elasticrec.rule.levels import Levels
@@ -48,7 +48,7 @@ def made_codes(V=80, C=6, D=16, n_books=2, seed=0):
 
 
 def levels(V=80, C=6, S=3, G=4, *, least=1, columns_per_slot=2.0, n_levels=32, **config):
-    """Levels of a ladder of C columns and S slots."""
+    """Levels of C columns and S slots."""
     config = SpaceConfig(n_groups=G, n_levels=n_levels, **config)
     order = make_order(V, C, S, OrderConfig(columns_per_slot=columns_per_slot), least=least)
     return Levels(made_codes(V, C), order, config)

@@ -9,7 +9,7 @@ from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.neighbours import make_neighbours
 from elasticrec.data.splitting import by_popularity
 from elasticrec.model import Model
-from elasticrec.ordering.ladder import OrderConfig, make_order
+from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.rule.config import (
     EstimatorConfig,
     RuleConfig,

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
-from elasticrec.ordering.ladder import OrderConfig, make_order
-from elasticrec.ordering.order import Order
+from elasticrec.ordering.order import Order, OrderConfig, make_order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.levels import NEVER, Levels, climbed
 from elasticrec.space import Budget

@@ -14,7 +14,7 @@ from elasticrec.evaluation.scoring import (
     score_tiled_reference,
 )
 from elasticrec.rule.config import SpaceConfig
-from elasticrec.rule.free_blocks import FreeBlocks, kept_items
+from elasticrec.rule.free_blocks import FreeBlocks, masked_items
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.samples import Measure
 from elasticrec.rule.search_space import Groups
@@ -35,7 +35,7 @@ def test_scores_are_eq_2_pair_by_pair(score, seed):
     table = BlockTable(rng.normal(size=(9, 4, 2)).astype(np.float32), users, "mf", score)
     mask = rng.random((3, 4)) < 0.5
     mask[:, 0] = True
-    items = kept_items(table, groups, mask, np.ones(9))
+    items = masked_items(table, groups, mask, np.ones(9))
     scores = fold_users(users, 2, score) @ items.T
     for u in range(5):
         for v in range(9):

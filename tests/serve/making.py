@@ -51,13 +51,13 @@ def servable(root, *, n_items=3_000, n_users=40, n_blocks=2, columns=4, slots=3,
 
 def _order(n_items, columns, slots):
     """A column for everyone, then levels that a popular quarter climbs first."""
-    quarter, steps = n_items // 4, []
+    quarter, climbs = n_items // 4, []
     levels = [(COLUMN, c) for c in range(1, columns)]
     for number, slot in enumerate(range(slots)):
         levels.insert(2 * number, (SLOT, slot))
     for kind, which in levels:
-        steps += [(kind, which, 0, quarter), (kind, which, quarter, n_items - quarter)]
-    return Order.of_steps(n_items, [(COLUMN, 0, 0, n_items), *steps], 1)
+        climbs += [(kind, which, 0, quarter), (kind, which, quarter, n_items - quarter)]
+    return Order.of_climbs(n_items, [(COLUMN, 0, 0, n_items), *climbs], 1)
 
 
 def _curve(model, n_items):

@@ -41,7 +41,7 @@ SOUND = World(
     ((2, (0,), 100), (1, (0, 1), 50)),
     ((0, 0, 0, 11), (1, 0, 0, 11), (0, 1, 0, 11), (0, 2, 0, 7), (1, 1, 0, 5)),
     n_slots=2,
-    least_steps=2,
+    least_climbs=2,
     ids="text",
     withdrawn=(3, 7),
     signed=True,

@@ -89,7 +89,7 @@ def stream(world):
     listed = catalogue(world)
     facts = Facts(
         world.model_id,
-        world.least_steps,
+        world.least_climbs,
         trained=1_700_000_000,
         sequence=7,
         vector_person=world.vector_person,
@@ -99,7 +99,7 @@ def stream(world):
     ids = None
     if world.ids != "dense":
         ids = stored_ids(item_ids(world.ids, world.n_items), world.ids)
-    order, key = MadeOrder.of(world.steps), KEY if world.signed else None
+    order, key = MadeOrder.of(world.climbs), KEY if world.signed else None
     return b"".join(stream_parts(*parts(world), order, facts=facts, ids=ids, key=key))
 
 

@@ -47,9 +47,9 @@ class MadeOrder:
     count: np.ndarray
 
     @classmethod
-    def of(cls, steps):
-        """The order of (kind, which, first, count) steps."""
-        return cls(*np.array(steps, dtype=np.int64).reshape(-1, 4).T)
+    def of(cls, climbs):
+        """The order of (kind, which, first, count) climbs."""
+        return cls(*np.array(climbs, dtype=np.int64).reshape(-1, 4).T)
 
 
 def stages(*described):
@@ -83,31 +83,31 @@ def random_parts(rng, n_items, n_blocks, described, n_slots, **beside):
 
 def alike(n_items, n_columns, n_slots, every=1):
     """All items climb together: after so many columns comes a slot, while there are any."""
-    steps, slot = [], 0
+    climbs, slot = [], 0
     for column in range(n_columns):
-        steps.append((0, column, 0, n_items))
+        climbs.append((0, column, 0, n_items))
         if column % every == every - 1 and slot < n_slots:
-            steps.append((1, slot, 0, n_items))
+            climbs.append((1, slot, 0, n_items))
             slot += 1
-    return steps + [(1, left, 0, n_items) for left in range(slot, n_slots)]
+    return climbs + [(1, left, 0, n_items) for left in range(slot, n_slots)]
 
 
 def random_order(rng, n_items, n_columns, n_slots):
-    """Steps in which ranges of items climb in any order, each by columns and slots in turn."""
+    """Climbs in which ranges of items climb in any order, each by columns and slots in turn."""
     edges = np.unique(np.concatenate([[0, n_items], rng.integers(0, n_items, 3)]))
     left = {}
     for first, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         kinds = rng.permutation([0] * int(rng.integers(0, n_columns + 1)) + [1] * n_slots)
         left[first, stop] = kinds.tolist()
-    steps = []
+    climbs = []
     have = {place: [0, 0] for place in left}
     while any(left.values()):
         place = list(left)[int(rng.integers(len(left)))]
         if left[place]:
             kind = left[place].pop()
-            steps.append((kind, have[place][kind], place[0], place[1] - place[0]))
+            climbs.append((kind, have[place][kind], place[0], place[1] - place[0]))
             have[place][kind] += 1
-    return steps
+    return climbs
 
 
 def random_ids(rng, kind, n_items):
@@ -123,7 +123,7 @@ def random_ids(rng, kind, n_items):
 
 
 def random_stream(rng, *, ids="dense"):
-    """The parts of a small stream of any shape, its order, and the number of its least steps."""
+    """The parts of a small stream of any shape, its order, and the number of its least climbs."""
     V, N = int(rng.integers(1, 400)), int(rng.integers(1, 5))
     described = []
     for _ in range(int(rng.integers(0, 4))):
@@ -132,11 +132,11 @@ def random_stream(rng, *, ids="dense"):
         described.append((width, blocks.tolist(), int(rng.integers(1, 1000))))
     n_slots = int(rng.integers(0 if described else 1, 4))
     parts = random_parts(rng, V, N, described, n_slots)
-    steps = random_order(rng, V, len(parts[0].columns), n_slots) or [(1, 0, 0, V)]
-    if n_slots == 0 and steps == [(1, 0, 0, V)]:
-        steps = [(0, 0, 0, V)]
-    facts = Facts("ab" * 32, int(rng.integers(1, len(steps) + 1)))
-    return parts, MadeOrder.of(steps), facts, random_ids(rng, ids, V)
+    climbs = random_order(rng, V, len(parts[0].columns), n_slots) or [(1, 0, 0, V)]
+    if n_slots == 0 and climbs == [(1, 0, 0, V)]:
+        climbs = [(0, 0, 0, V)]
+    facts = Facts("ab" * 32, int(rng.integers(1, len(climbs) + 1)))
+    return parts, MadeOrder.of(climbs), facts, random_ids(rng, ids, V)
 
 
 def kept_files(folder):

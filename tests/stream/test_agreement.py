@@ -7,7 +7,7 @@ from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.measure import Scorer, Votes
-from elasticrec.ordering.ladder import OrderConfig, make_order
+from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.stream.index import index_of
 from elasticrec.stream.side_files import vector_bytes
 from elasticrec.stream.writer import Facts, stream_parts
@@ -46,19 +46,19 @@ def histories():
 
 
 def prefixes(model):
-    """(steps, bytes) of the order's prefixes that end with a step."""
+    """(climbs, bytes) of the order's prefixes that end with a climb."""
     codes, neighbours, weights = model
     order = make_order(V, codes.n_columns, 2, OrderConfig(lead=1, together=1), least=1)
     facts = Facts(MODEL, order.least, support=neighbours.min_support)
-    for steps in (1, 3, len(order)):
+    for climbs in (1, 3, len(order)):
         part = type(order)(
             V,
-            *(getattr(order, n)[:steps] for n in ("kind", "which", "first", "count")),
+            *(getattr(order, n)[:climbs] for n in ("kind", "which", "first", "count")),
             order.least,
         )
         data = b"".join(stream_parts(codes, neighbours, weights, part, facts=facts))
         assert index_of(data, len(data)).head.support == 3
-        yield order.composition(steps), Reference(data)
+        yield order.composition(climbs), Reference(data)
 
 
 def check(expected, found, M, q, composition, unit):

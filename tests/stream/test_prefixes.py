@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.ordering.ladder import OrderConfig, make_order
+from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.stream.chunk import CHUNK_HEADER
 from elasticrec.stream.cutting import largest_chunk
 from elasticrec.stream.format import ID_KINDS
@@ -23,7 +23,7 @@ def whole(seed, ids):
 
 @settings(max_examples=2000, deadline=None, derandomize=True, database=None)
 @given(st.integers(0, 2**32), st.sampled_from(ID_KINDS), st.floats(0, 1.1))
-def test_a_prefix_keeps_its_budget_and_its_step(seed, ids, share):
+def test_a_prefix_keeps_its_budget_and_its_climb(seed, ids, share):
     data = whole(seed, ids)
     index = index_of(data, len(data))
     least = index.head.least

@@ -20,9 +20,9 @@ from tests.stream.reference_file import StreamFile
 DESCRIBED = [(2, (0,), 3), (1, (0, 1), 2)]
 
 
-def joined(parts, steps, least=1, **beside):
+def joined(parts, climbs, least=1, **beside):
     return b"".join(
-        stream_parts(*parts, MadeOrder.of(steps), facts=Facts("cd" * 32, least), **beside)
+        stream_parts(*parts, MadeOrder.of(climbs), facts=Facts("cd" * 32, least), **beside)
     )
 
 
@@ -69,8 +69,8 @@ def kinds(data):
 def test_codebooks_and_ids_come_right_before_they_are_needed():
     rng = np.random.default_rng(0)
     parts = random_parts(rng, 20, 2, DESCRIBED, 1)
-    steps = [(0, 0, 0, 5), (1, 0, 5, 5), (0, 1, 0, 5), (0, 2, 0, 5), (0, 0, 10, 10)]
-    data = joined(parts, steps, least=5, ids=random_ids(rng, "u32", 20))
+    climbs = [(0, 0, 0, 5), (1, 0, 5, 5), (0, 1, 0, 5), (0, 2, 0, 5), (0, 0, 10, 10)]
+    data = joined(parts, climbs, least=5, ids=random_ids(rng, "u32", 20))
     assert kinds(data) == [
         ("CODEBOOK", 0),
         ("COLUMNS", 0),
@@ -100,10 +100,10 @@ def test_neighbouring_ranges_of_one_column_become_one_chunk():
     assert list(runs(order, 1, 2)) == [(0, 0, 3, 2)]
 
 
-def test_the_least_prefix_has_the_least_steps(tmp_path):
+def test_the_least_prefix_has_the_least_climbs(tmp_path):
     parts = random_parts(np.random.default_rng(0), 50, 2, DESCRIBED, 1)
-    steps = alike(50, 3, 1)
-    order = MadeOrder.of(steps)
+    climbs = alike(50, 3, 1)
+    order = MadeOrder.of(climbs)
     write_stream(tmp_path / "s", *parts, order, facts=Facts("cd" * 32, 2))
     index = read_index(tmp_path / "s")
     file = StreamFile((tmp_path / "s").read_bytes()[: index.head.least])
@@ -111,7 +111,7 @@ def test_the_least_prefix_has_the_least_steps(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("steps", "words"),
+    ("climbs", "words"),
     [
         ([(0, 1, 0, 9)], "column 1 of item 0, which has 0 columns"),
         ([(0, 0, 0, 9), (0, 0, 8, 1)], "column 0 of item 8, which has 1 columns"),
@@ -121,15 +121,15 @@ def test_the_least_prefix_has_the_least_steps(tmp_path):
         ([(0, 3, 0, 9)], "column 3, expected one of 3 columns and 1 slots"),
         ([(1, 1, 0, 9)], "slot 1"),
         ([(2, 0, 0, 9)], "kind 2"),
-        ([], "least_steps 1, expected 1 to 0 steps"),
+        ([], "least_climbs 1, expected 1 to 0 climbs"),
     ],
 )
-def test_a_step_out_of_order_is_refused(steps, words):
+def test_a_climb_out_of_order_is_refused(climbs, words):
     parts = random_parts(
         np.random.default_rng(0), 9, 2, DESCRIBED, 1 if "slot 1 of" not in words else 2
     )
     with pytest.raises(InputError, match=words):
-        joined(parts, steps)
+        joined(parts, climbs)
 
 
 def broken(**fields):
@@ -188,11 +188,11 @@ def test_ids_of_other_items_are_refused():
         joined(parts, [(0, 0, 0, 9)], ids=random_ids(rng, "u32", 8))
 
 
-def test_an_order_of_too_many_small_steps_is_refused():
+def test_an_order_of_too_many_small_climbs_is_refused():
     parts = random_parts(np.random.default_rng(0), 2200, 1, [(1, (0,), 1)], 0)
-    steps = [(0, 0, item, 1) for item in range(0, 2200, 2)]
-    with pytest.raises(InputError, match="fewer, larger steps"):
-        joined(parts, steps, least=len(steps))
+    climbs = [(0, 0, item, 1) for item in range(0, 2200, 2)]
+    with pytest.raises(InputError, match="fewer, larger climbs"):
+        joined(parts, climbs, least=len(climbs))
 
 
 def test_every_chunk_is_linked_whole_by_the_one_before_it():

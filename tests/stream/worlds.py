@@ -16,9 +16,9 @@ class World:
     n_blocks: int
     stages: tuple
     """(width, first blocks, scale) of each codebook and its columns."""
-    steps: tuple
+    climbs: tuple
     n_slots: int = 0
-    least_steps: int = 1
+    least_climbs: int = 1
     ids: str = "dense"
     cosine: bool = True
     unit: float = 20_000.0
@@ -68,7 +68,7 @@ WORLDS = (
         ((1, (0,), 3),),
         ((0, 0, 0, 41), (1, 0, 0, 60), (1, 0, 60, 13), (1, 1, 0, 20), (1, 2, 0, 5)),
         n_slots=3,
-        least_steps=2,
+        least_climbs=2,
         ids="u32",
         cosine=False,
         unit=500.0,

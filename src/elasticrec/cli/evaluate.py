@@ -79,7 +79,7 @@ def _columns(
     model: Model, budget: str | None, part: Part, metrics: tuple[str, ...], device: str
 ) -> dict[str, Evaluation]:
     """Evaluations of the stream, of the trained vectors, and of popularity."""
-    from elasticrec.evaluation.questions import questions
+    from elasticrec.evaluation.queries import queries_of
     from elasticrec.evaluation.ranking import evaluate as evaluate_table
     from elasticrec.space import Budget
     from elasticrec.stream.curve import evaluate_popularity, evaluate_stream
@@ -90,7 +90,7 @@ def _columns(
         "stream": evaluate_stream(model, size, part=part.value, **kept),
         "vectors": evaluate_table(model.table, model.split, part=part.value, **kept),
         "popularity": evaluate_popularity(
-            questions(model.split, part.value), model.split.n_items, metrics
+            queries_of(model.split, part.value), model.split.n_items, metrics
         ),
     }
 

@@ -60,10 +60,10 @@ def fit(
 ) -> None:
     """Train a model and write its stream, of which every prefix is a recommender.
 
-    Reads, filters, splits, trains, compresses, orders, writes and measures. Each step is saved: the
-    same command goes on where an earlier one was cut off. A finished model is replaced in one step
-    at the end. More ways to read are options of
-    `elasticrec data prepare`, whose split this command takes as well.
+    Reads, filters, splits, trains, compresses, orders, writes and measures. Each stage is saved:
+    the same command goes on where an earlier one was cut off. A finished model is replaced at the
+    end, all at once. More ways to read are options of `elasticrec data prepare`, whose split this
+    command takes as well.
 
     \b
     Example:

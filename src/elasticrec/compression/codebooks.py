@@ -147,11 +147,11 @@ def subvector_columns(
     codewords, scale = quantized(fitted)
     out = []
     for n in range(N):
-        step = float(spread[n]) * scale
-        sums = pair_sums(codewords.astype(np.float32)) * np.float32(step)
+        factor = float(spread[n]) * scale
+        sums = pair_sums(codewords.astype(np.float32)) * np.float32(factor)
         named = nearest(blocks[:, n], sums)
         blocks[:, n] -= sums[named]
-        out.append(Column(codewords, n, step, named.astype(np.uint8)))
+        out.append(Column(codewords, n, factor, named.astype(np.uint8)))
     return out
 
 

@@ -23,7 +23,7 @@ from elasticrec.compression.codes import (
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
-from elasticrec.evaluation.questions import questions
+from elasticrec.evaluation.queries import queries_of
 from elasticrec.evaluation.ranking import evaluate_vectors
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def choose_recency(
     if ages is None or not len(able):
         return None
     units = items / np.maximum(np.linalg.norm(items, axis=1, keepdims=True), 1e-12)
-    rows, asked = split.train.rows(able), questions(split, "validation", able)
+    rows, asked = split.train.rows(able), queries_of(split, "validation", able)
     values = {}
     for recency in sorted({0.0, *config.recencies}):
         weights = (1 / (1 + recency * ages)).astype(np.float32)

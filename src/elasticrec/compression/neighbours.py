@@ -98,9 +98,9 @@ def _votes(weights: np.ndarray, span: tuple[float, float]) -> tuple[np.ndarray, 
         return np.zeros(0, np.uint8), np.linspace(0, LARGEST_VOTE, 16).astype(np.uint16)
     logs = np.log(weights.astype(np.float64))
     low, high = np.quantile(logs, span)
-    step = (high - low) / 14 or 1.0
-    vote = np.clip(np.rint((logs - low) / step) + 1, 1, 15).astype(np.uint8)
-    values = np.exp(low + step * np.arange(-1, 15))
+    gap = (high - low) / 14 or 1.0
+    vote = np.clip(np.rint((logs - low) / gap) + 1, 1, 15).astype(np.uint8)
+    values = np.exp(low + gap * np.arange(-1, 15))
     counts = np.bincount(vote, minlength=16)
     sums = np.bincount(vote, weights.astype(np.float64), minlength=16)
     values[counts > 0] = sums[counts > 0] / counts[counts > 0]

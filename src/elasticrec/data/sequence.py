@@ -19,9 +19,9 @@ class SequenceConfig:
     least_z: float = 4.0
     """Smallest z score of an order that is used."""
     sorted_share: float = 0.01
-    """Share of steps against the usual direction; lists with a smaller one are sorted by a key."""
+    """Share of pairs against their items' usual direction; below it, lists are sorted by a key."""
     least_repeats: int = 100
-    """Repeated steps between two items that are needed to judge by their directions."""
+    """Repeats of two items side by side that are needed to judge by their direction."""
     shrinkage: float = 5.0
     """Users added at the middle of the list when an item's mean place is learnt."""
 
@@ -47,7 +47,7 @@ def is_sorted(pairs: Pairs, config: SequenceConfig | None = None) -> bool:
     """True where all users' lists follow one key, such as an id, a title or a popularity.
 
     Two items next to each other in several lists then stand in the same direction each time,
-    and in lists sorted by item number all steps rise or all fall.
+    and in lists sorted by item number all items rise or all fall.
     """
     config = config or SequenceConfig()
     users, items = pairs.users, np.concatenate(pairs.history()).astype(np.int64)
@@ -58,8 +58,8 @@ def is_sorted(pairs: Pairs, config: SequenceConfig | None = None) -> bool:
     rises = older < newer
     if not config.sorted_share <= rises.mean() <= 1 - config.sorted_share:
         return True
-    step = np.minimum(older, newer) * pairs.n_items + np.maximum(older, newer)
-    _, which, counts = np.unique(step, return_inverse=True, return_counts=True)
+    both = np.minimum(older, newer) * pairs.n_items + np.maximum(older, newer)
+    _, which, counts = np.unique(both, return_inverse=True, return_counts=True)
     rising = np.bincount(which, weights=rises)
     against = np.minimum(rising, counts - rising)[counts > 1].sum()
     repeats = counts[counts > 1].sum()

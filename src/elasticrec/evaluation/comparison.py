@@ -13,7 +13,7 @@ from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
     from elasticrec.data.split import Split
-    from elasticrec.evaluation.questions import Part
+    from elasticrec.evaluation.queries import Part
     from elasticrec.evaluation.ranking import Evaluation
 
 

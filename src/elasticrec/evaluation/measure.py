@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.evaluation.questions import Part, questions
+from elasticrec.evaluation.queries import Part, queries_of
 from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, pick_device, users_at_once
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def measure(
         vectors: (U, D) server vectors, rotated as the codes are, for `person="vector"`.
         keep_per_user: also return each user's values.
     """
-    asked = questions(split, part, users)
+    asked = queries_of(split, part, users)
     scorer = Scorer(codes, composition, device=device)
     history = split.train.rows(asked.users)
     if person == "history":

@@ -17,7 +17,7 @@ from elasticrec.evaluation.metrics import (
     metrics_from_ranks,
     parse_metrics,
 )
-from elasticrec.evaluation.questions import Part, Questions, questions
+from elasticrec.evaluation.queries import Part, Queries, queries_of
 from elasticrec.evaluation.toplist import hide, top_items
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def evaluate(
     """
     from elasticrec.evaluation.scoring import effective
 
-    asked = questions(split, part, users)
+    asked = queries_of(split, part, users)
     if user_vectors is not None:
         vectors = user_vectors[asked.users]
     elif histories is not None or table.users is None:
@@ -107,7 +107,7 @@ def evaluate(
 def evaluate_vectors(
     persons: Any,
     items: Any,
-    asked: Questions,
+    asked: Queries,
     *,
     metrics: Iterable[str] = DEFAULT_METRICS,
     batch_size: int | None = None,
@@ -147,7 +147,7 @@ def evaluate_vectors(
 
 def evaluate_scores(
     score_batch: ScoreBatch,
-    asked: Questions,
+    asked: Queries,
     *,
     metrics: Iterable[str] = DEFAULT_METRICS,
     batch_size: int = 256,
@@ -175,7 +175,7 @@ def evaluate_scores(
 
 
 def rank_relevant(
-    score_batch: ScoreBatch, asked: Questions, k: int, *, batch_size: int, device: str
+    score_batch: ScoreBatch, asked: Queries, k: int, *, batch_size: int, device: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """The rank of each relevant pair among the first k, else NOT_LISTED; and the lists (n, k).
 

@@ -1,4 +1,9 @@
-"""Order: the one sequence in which items climb; each prefix of it is a composition."""
+"""Order: the one sequence in which items climb; each prefix of it is a composition.
+
+A climb gives a range of items one more level: a column or a neighbour slot. Two orders are simple:
+`all alike` climbs level by level; `popular first` lets the most popular items climb some levels
+ahead of the others.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,9 @@ from elasticrec.files import fingerprint, written_whole
 from elasticrec.space import Composition
 
 COLUMN, SLOT = 0, 1
-"""Kinds of step: a range of items gets its next column, or its next neighbour slot."""
+"""Kinds of climb: a range of items gets its next column, or its next neighbour slot."""
+Level = tuple[int, int]
+"""(kind, which): one more column, or one more slot."""
 _HEAD = 276
 """Bytes of a stream's head beside the vector of an empty history."""
 _CHUNK = 32
@@ -24,7 +31,7 @@ _COLUMN = 16
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Steps over V items; a range that gets column c has columns 0 … c - 1 already."""
+    """Climbs over V items; a range that gets column c has columns 0 … c - 1 already."""
 
     n_items: int
     """V."""
@@ -37,39 +44,39 @@ class Order:
     count: np.ndarray
     """(n,) int64: how many items."""
     least: int
-    """Steps of the smallest useful prefix."""
+    """Climbs of the smallest useful prefix."""
 
     def __len__(self) -> int:
         return len(self.kind)
 
     @classmethod
-    def of_steps(cls, n_items: int, steps: list[tuple[int, int, int, int]], least: int) -> Order:
-        """The order of steps (kind, which, first, count); empty ranges are left out."""
-        kept = np.array([s for s in steps if s[3] > 0], dtype=np.int64).reshape(-1, 4)
-        empty = sum(1 for s in steps[:least] if s[3] <= 0)
+    def of_climbs(cls, n_items: int, climbs: list[tuple[int, int, int, int]], least: int) -> Order:
+        """The order of climbs (kind, which, first, count); empty ranges are left out."""
+        kept = np.array([s for s in climbs if s[3] > 0], dtype=np.int64).reshape(-1, 4)
+        empty = sum(1 for s in climbs[:least] if s[3] <= 0)
         kind, which, first, count = kept.T
         return cls(n_items, kind.astype(np.uint8), which, first, count, least - empty)
 
     @classmethod
     def of_composition(cls, composition: Composition) -> Order:
         """An order whose whole is one composition: its columns, then its slots."""
-        steps: list[tuple[int, int, int, int]] = []
+        climbs: list[tuple[int, int, int, int]] = []
         for kind, have in ((COLUMN, composition.columns), (SLOT, composition.slots)):
             for n in range(int(have.max(initial=0))):
                 edges = np.flatnonzero(np.diff(np.concatenate(([0], have > n, [0]))))
                 ranges = edges.reshape(-1, 2).tolist()
-                steps += [(kind, n, start, stop - start) for start, stop in ranges]
-        return cls.of_steps(composition.n_items, steps, len(steps))
+                climbs += [(kind, n, start, stop - start) for start, stop in ranges]
+        return cls.of_climbs(composition.n_items, climbs, len(climbs))
 
-    def composition(self, n_steps: int | None = None) -> Composition:
-        """The composition after some steps; after all of them by default."""
+    def composition(self, n_climbs: int | None = None) -> Composition:
+        """The composition after some climbs; after all of them by default."""
         have = np.zeros((2, self.n_items), dtype=np.int64)
-        steps = zip(self.kind, self.which, self.first, self.count, strict=True)
-        for kind, which, first, count in [*steps][:n_steps]:
+        climbs = zip(self.kind, self.which, self.first, self.count, strict=True)
+        for kind, which, first, count in [*climbs][:n_climbs]:
             part = have[kind, first : first + count]
             if len(part) != count or (part != which).any():
                 raise InputError(
-                    f"a step gives {('column', 'slot')[kind]} {which} to items from {first} on, "
+                    f"a climb gives {('column', 'slot')[kind]} {which} to items from {first} on, "
                     f"which have {np.unique(part).tolist()}"
                 )
             part += 1
@@ -77,8 +84,8 @@ class Order:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
-        steps = np.column_stack([self.kind, self.which, self.first, self.count]).astype(np.int64)
-        return {"steps": steps, "shape": np.array([self.n_items, self.least], dtype=np.int64)}
+        climbs = np.column_stack([self.kind, self.which, self.first, self.count]).astype(np.int64)
+        return {"climbs": climbs, "shape": np.array([self.n_items, self.least], dtype=np.int64)}
 
     def fingerprint(self) -> str:
         """Hex sha256 of the content."""
@@ -93,15 +100,15 @@ class Order:
     def load(cls, path: Path | str) -> Order:
         """The order that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
-            steps, (n_items, least) = stored["steps"], stored["shape"].tolist()
-        kind, which, first, count = steps.T
+            climbs, (n_items, least) = stored["climbs"], stored["shape"].tolist()
+        kind, which, first, count = climbs.T
         return cls(n_items, kind.astype(np.uint8), which, first, count, least)
 
 
-def step_bytes(order: Order, codes: Codes) -> np.ndarray:
-    """(n,) bytes of each step, with the codebooks and columns that it is the first to need.
+def climb_bytes(order: Order, codes: Codes) -> np.ndarray:
+    """(n,) bytes of each climb, with the codebooks and columns that it is the first to need.
 
-    Chunks that a writer cuts a step into are counted as one: the difference is below 2 %.
+    Chunks that a writer cuts a climb into are counted as one: the difference is below 2 %.
     """
     bits = max(1, (order.n_items - 1).bit_length())
     column = order.kind == COLUMN
@@ -123,21 +130,86 @@ def step_bytes(order: Order, codes: Codes) -> np.ndarray:
 
 
 def cut(order: Order, codes: Codes, n_bytes: float) -> Composition:
-    """The composition of about so many bytes: whole steps, and the first items of the next."""
-    sizes = step_bytes(order, codes)
+    """The composition of about so many bytes: whole climbs, and the first items of the next."""
+    sizes = climb_bytes(order, codes)
     ends = np.cumsum(sizes) + _HEAD + codes.dimensions
-    steps = max(order.least, int(np.searchsorted(ends, n_bytes, side="right")))
-    found = order.composition(steps)
-    if steps >= len(order) or n_bytes <= ends[steps - 1]:
+    climbs = max(order.least, int(np.searchsorted(ends, n_bytes, side="right")))
+    found = order.composition(climbs)
+    if climbs >= len(order) or n_bytes <= ends[climbs - 1]:
         return found
-    share = (n_bytes - ends[steps - 1]) / sizes[steps]
-    first, count = int(order.first[steps]), int(order.count[steps] * share)
+    share = (n_bytes - ends[climbs - 1]) / sizes[climbs]
+    first, count = int(order.first[climbs]), int(order.count[climbs] * share)
     columns, slots = found.columns.copy(), found.slots.copy()
-    part = columns if order.kind[steps] == COLUMN else slots
+    part = columns if order.kind[climbs] == COLUMN else slots
     part[first : first + count] += 1
     return Composition(columns, slots)
 
 
 def whole_bytes(order: Order, codes: Codes) -> int:
     """Bytes of the whole stream, about."""
-    return int(step_bytes(order, codes).sum()) + _HEAD + codes.dimensions
+    return int(climb_bytes(order, codes).sum()) + _HEAD + codes.dimensions
+
+
+@dataclass(frozen=True)
+class OrderConfig:
+    """The few degrees of freedom of an order."""
+
+    columns_per_slot: float = 8.0
+    """A neighbour comes with every so many columns; fewer suit data where lists say much."""
+    lead: int = 0
+    """Levels by which popular items are ahead of the others; 0 is `all alike`."""
+    share: float = 0.25
+    """Share of the items that count as popular."""
+    together: int = 4
+    """First levels that all items climb together: a person is a sum of what is coded."""
+
+    def __post_init__(self) -> None:
+        if not self.columns_per_slot > 0 or not 0 < self.share < 1:
+            raise InputError(
+                f"{self.columns_per_slot} columns per slot and a share of {self.share}, expected "
+                "more than 0, and between 0 and 1"
+            )
+        if self.lead < 0 or self.together < 0:
+            raise InputError(f"lead {self.lead}, together {self.together}: expected at least 0")
+
+    @property
+    def name(self) -> str:
+        """`all alike` or `popular first`, with its settings."""
+        kind = f"popular first by {self.lead}" if self.lead else "all alike"
+        return f"{kind}, {self.columns_per_slot:g} columns per neighbour"
+
+
+def all_levels(n_columns: int, n_slots: int, columns_per_slot: float) -> list[Level]:
+    """Every level from the bottom: columns in order, a slot after every so many of them."""
+    out: list[Level] = []
+    slots = 0
+    for column in range(n_columns):
+        out.append((COLUMN, column))
+        while slots < n_slots and (slots + 1) * columns_per_slot <= column + 1:
+            out.append((SLOT, slots))
+            slots += 1
+    return [*out, *((SLOT, slot) for slot in range(slots, n_slots))]
+
+
+def make_order(
+    n_items: int, n_columns: int, n_slots: int, config: OrderConfig, *, least: int = 2
+) -> Order:
+    """The order of a catalogue whose items are numbered by falling popularity.
+
+    Args:
+        least: columns that all items have in the smallest useful prefix.
+    """
+    levels = all_levels(n_columns, n_slots, config.columns_per_slot)
+    least = min(least, n_columns)
+    if levels[:least] != [(COLUMN, c) for c in range(least)]:  # lists come early: columns first
+        first = [(COLUMN, c) for c in range(least)]
+        levels = [*first, *(level for level in levels if level not in first)]
+    together = max(least, config.together if config.lead else len(levels))
+    climbs = [(*level, 0, n_items) for level in levels[:together]]
+    rest, popular = levels[together:], round(n_items * config.share)
+    for at in range(len(rest) + config.lead):
+        if at < len(rest):
+            climbs.append((*rest[at], 0, popular))
+        if 0 <= at - config.lead:
+            climbs.append((*rest[at - config.lead], popular, n_items - popular))
+    return Order.of_climbs(n_items, climbs, least)

@@ -1,7 +1,7 @@
 """Finding the order of a model: vote weights, how often lists come, how far popular items lead.
 
-Each of these few choices is measured on validation persons, by what a device ranks with, over a
-geometric ladder of sizes; a candidate replaces the default only by a clear paired lead.
+Each of these few choices is measured on validation persons, by what a device ranks with, at several
+sizes; a candidate replaces the default only by a clear paired lead.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
-from elasticrec.ordering.ladder import OrderConfig, make_order
-from elasticrec.ordering.order import Order, cut
+from elasticrec.ordering.order import Order, OrderConfig, cut, make_order
 from elasticrec.space import Composition
 
 log = logging.getLogger(__name__)
@@ -40,7 +39,7 @@ class OrderSearchConfig:
     """The default vote weight beside no codes at all, per unit of a vote's value."""
     vote_power: float = 0.5
     """Default power: votes count less as codes get better."""
-    vote_steps: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
+    vote_multiples: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
     """Candidates for the vote weight, as multiples of the default."""
     vote_powers: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
     """Candidates for the power."""
@@ -67,7 +66,7 @@ class OrderSearchConfig:
 
     def __post_init__(self) -> None:
         parse_metric(self.metric)
-        least = dict.fromkeys(("columns_per_slot", "vote_steps", "sizes", "vote_sizes",
+        least = dict.fromkeys(("columns_per_slot", "vote_multiples", "sizes", "vote_sizes",
                                "vote_columns_per_slot", "vote_floor", "doubt"), 1e-9)  # fmt: skip
         least |= {"n_persons": 1, "vote_items": 1, "vote_grid": 2, "vote_weight": 1e-12}
         least |= dict.fromkeys(("leads", "vote_powers", "vote_power", "seed"), 0)
@@ -174,13 +173,13 @@ class _Search:
         At each size a few weights are measured, and the candidates' are read off between them.
         """
         config = self.config
-        steps = sorted({1.0, *config.vote_steps})
+        multiples = sorted({1.0, *config.vote_multiples})
         powers = sorted({config.vote_power, *config.vote_powers})
         candidates = {
-            f"{step:g} x, power {power:g}": VoteWeight(
-                config.vote_weight * step, power, config.vote_floor
+            f"{multiple:g} x, power {power:g}": VoteWeight(
+                config.vote_weight * multiple, power, config.vote_floor
             )
-            for step in steps
+            for multiple in multiples
             for power in powers
         }
         made = self.make(
@@ -229,8 +228,8 @@ class _Search:
 def _between(grid: np.ndarray, values: np.ndarray, at: float) -> np.ndarray:
     """(n,) values (m, n), known at the points of a rising grid (m,), interpolated at one point."""
     high = int(np.clip(np.searchsorted(grid, at), 1, len(grid) - 1))
-    step = grid[high] - grid[high - 1]
-    share = (at - grid[high - 1]) / step if step > 0 else 0.0
+    gap = grid[high] - grid[high - 1]
+    share = (at - grid[high - 1]) / gap if gap > 0 else 0.0
     return np.asarray((1 - share) * values[high - 1] + share * values[high])
 
 

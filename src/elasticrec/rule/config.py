@@ -18,7 +18,7 @@ class SpaceConfig:
     """The space of compositions (Sec. 3), and how random ones are drawn (Alg. 1)."""
 
     kind: Literal["levels", "blocks"] = "levels"
-    """A group takes one level of the stream's ladder, or any subset of N f32 blocks (the paper)."""
+    """A group takes one of the stream's levels, or any subset of N f32 blocks (the paper)."""
     groups: Literal["random", "popularity", "cluster"] = "popularity"
     """Way to group items (App. C); levels need `popularity`."""
     n_groups: int = 20
@@ -34,7 +34,7 @@ class SpaceConfig:
     falling: float = 0.5
     """Share of the draws whose levels are sorted to fall from popular groups to rare ones."""
     n_levels: int = 32
-    """Levels that a group chooses from, at most: the ladder, thinned evenly by growth."""
+    """Levels that a group chooses from, at most: the stream's, thinned evenly by growth."""
     n_features: int = 8
     """Numbers by which the estimator is told a level."""
     top_up: bool = True

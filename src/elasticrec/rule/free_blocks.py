@@ -111,7 +111,7 @@ class FreeBlocks(Space):
         return candidates.astype(np.float32)
 
 
-def kept_items(
+def masked_items(
     table: BlockTable, groups: Groups, mask: np.ndarray, per_item: np.ndarray
 ) -> np.ndarray:
     """(V, D) items, or (V, d) under `tiled`, whose products with users are the scores of Eq. 2.

@@ -1,4 +1,4 @@
-"""Levels: each group climbs the ladder of the stream. Our search space.
+"""Levels: each group climbs the levels of the stream's order. Our search space.
 
 A level is a number of columns and of neighbour slots that every item of a group has; each contains
 the one below. Groups are ranges of items, which are numbered by falling popularity, so that a
@@ -25,7 +25,7 @@ NEVER = 2**50
 def climbed(order: Order, n_levels: int) -> tuple[np.ndarray, np.ndarray]:
     """(R,) columns and (R,) slots of at most so many levels, thinned evenly by growth.
 
-    They are what the first item of an order has after each of its steps; the lowest is what it has
+    They are what the first item of an order has after each of its climbs; the lowest is what it has
     in the smallest useful prefix.
     """
     mine = np.flatnonzero(order.first == 0)
@@ -119,7 +119,7 @@ class Levels(Space):
         return counts
 
     def features(self, candidates: np.ndarray) -> np.ndarray:
-        """(B, G, F) thermometers: bit k rises from 0 to 1 over the k-th stretch of the ladder."""
+        """(B, G, F) thermometers: bit k rises from 0 to 1 over the k-th stretch of the levels."""
         F = self.config.n_features
         height = np.log1p(self.columns + self.slots)
         height = (height - height[0]) / max(height[-1] - height[0], 1e-12) * F  # (R,)

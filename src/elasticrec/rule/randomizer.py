@@ -49,8 +49,8 @@ def pick(rng: np.random.Generator, n: int) -> int:
 def uniform(space: Space, budget: Budget) -> np.ndarray:
     """All groups alike, as far as that goes; the rest goes to the groups in their order.
 
-    Exactly alike would leave up to a step of every group unspent: two fifths of 5 MB in the paper's
-    setting.
+    Exactly alike would leave up to a level of every group unspent: two fifths of 5 MB in the
+    paper's setting.
     """
     space.check(budget)
     s = np.ones(space.n_groups, dtype=np.int64)

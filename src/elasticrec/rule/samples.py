@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.files import written_whole
-from elasticrec.rule.free_blocks import FreeBlocks, kept_items
+from elasticrec.rule.free_blocks import FreeBlocks, masked_items
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.randomizer import random_candidate
 from elasticrec.rule.search_space import Space
@@ -155,7 +155,7 @@ class Measure:
 
     def _of_blocks(self, space: FreeBlocks, candidate: np.ndarray, users: np.ndarray) -> Evaluation:
         """Eq. 2: trained users, or persons folded in from train, and the blocks kept."""
-        from elasticrec.evaluation.questions import questions
+        from elasticrec.evaluation.queries import queries_of
         from elasticrec.evaluation.ranking import evaluate_vectors
         from elasticrec.evaluation.scoring import fold_users
 
@@ -166,8 +166,8 @@ class Measure:
             vectors = self._vectors[users]
         return evaluate_vectors(
             fold_users(vectors, table.block_size, table.score),
-            kept_items(table, space.groups, candidate, split.train.per_item),
-            questions(split, "validation", users),
+            masked_items(table, space.groups, candidate, split.train.per_item),
+            queries_of(split, "validation", users),
             metrics=(self.metric,),
             device=self.device,
             keep_per_user=True,

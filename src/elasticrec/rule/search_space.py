@@ -1,7 +1,7 @@
 """What a search may choose: groups of items (Sec. 3, App. C), and the count of each group.
 
 Every group g has a count s_g from 1 to N: how many f32 blocks it keeps (the paper), or how far it
-climbed the ladder of levels (ours). A candidate is an array with one entry per group: the mask of
+climbed the stream's levels (ours). A candidate is an array with one entry per group: the mask of
 the blocks kept (G, N), or the levels themselves (G,). `Space` has two instances, `FreeBlocks` and
 `Levels`.
 """

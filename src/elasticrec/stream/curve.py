@@ -12,7 +12,7 @@ import numpy as np
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
-from elasticrec.evaluation.questions import Part, Questions, questions
+from elasticrec.evaluation.queries import Part, Queries, queries_of
 from elasticrec.evaluation.ranking import Evaluation, evaluate, evaluate_scores
 from elasticrec.space import Composition
 from elasticrec.stream.chunk import Kind
@@ -36,7 +36,7 @@ class CurveConfig:
     """The metric that decides; others stand beside it."""
     others: tuple[str, ...] = ("recall@20", "ndcg@50")
     """Metrics beside it."""
-    steps: tuple[float, ...] = (1, 1.5, 2, 3, 5, 7)
+    sizes: tuple[float, ...] = (1, 1.5, 2, 3, 5, 7)
     """Measured sizes are these, times powers of ten."""
 
 
@@ -59,7 +59,7 @@ def curve_of(
     metrics = (config.metric, *config.others)
     index = read_index(model.stream_path)
     points = []
-    for n_bytes in curve_sizes(index, config.steps):
+    for n_bytes in curve_sizes(index, config.sizes):
         composition = prefix_composition(index, n_bytes)
         found = evaluate_composition(
             model, composition, part="validation", users=users, metrics=metrics, device=device
@@ -67,7 +67,7 @@ def curve_of(
         point = {"bytes": n_bytes, "bytes_per_item": round(n_bytes / split.n_items, 2)}
         points.append({**point, **_rounded(found.metrics)})
         report("measure", f"{n_bytes:,} bytes: {config.metric} {found.metrics[config.metric]:.4f}")
-    asked = questions(split, "validation", users)
+    asked = queries_of(split, "validation", users)
     full = evaluate(model.table, split, part="validation", users=users, metrics=metrics,
                     device=device)  # fmt: skip
     return {
@@ -96,11 +96,11 @@ def curve_persons(
     return pool
 
 
-def curve_sizes(index: StreamIndex, steps: tuple[float, ...]) -> list[int]:
+def curve_sizes(index: StreamIndex, sizes: tuple[float, ...]) -> list[int]:
     """Ends of prefixes at round sizes, from the smallest useful one to the whole stream."""
     least, whole = index.head.least, index.ends[-1]
     powers = range(3, 13)
-    wanted = [int(step * 10**power) for power in powers for step in steps]
+    wanted = [int(size * 10**power) for power in powers for size in sizes]
     ends = [index.longest_prefix(size) for size in wanted if least <= size < whole]
     return sorted({index.longest_prefix(least), *ends, whole})
 
@@ -117,7 +117,7 @@ def prefix_composition(index: StreamIndex, n_bytes: int) -> Composition:
     return Composition(have[0], have[1])
 
 
-def evaluate_popularity(asked: Questions, n_items: int, metrics: tuple[str, ...]) -> Evaluation:
+def evaluate_popularity(asked: Queries, n_items: int, metrics: tuple[str, ...]) -> Evaluation:
     """The same list for everyone: items by falling popularity, as they are numbered."""
     import torch
 

@@ -35,10 +35,10 @@ def write_stream_of(
         key: signs the head.
     """
     trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
-    steps = model.order if along is None else along
+    climbs = model.order if along is None else along
     facts = Facts(
         model_id=model.id,
-        least_steps=steps.least,
+        least_climbs=climbs.least,
         trained=int(trained.timestamp()),
         sequence=model.about.get("sequence", 0) if sequence is None else sequence,
         vector_person=model.table.users is not None,
@@ -51,7 +51,7 @@ def write_stream_of(
         model.codes,
         model.neighbours,
         model.weights,
-        steps,
+        climbs,
         facts=facts,
         ids=ids,
         key=key,

@@ -1,4 +1,4 @@
-"""Cuts an order's steps into chunks that grow with the prefix before them."""
+"""Cuts an order's climbs into chunks that grow with the prefix before them."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def largest_chunk(start: int) -> int:
 
 
 def runs(order: Order, start: int, stop: int) -> Iterator[tuple[int, int, int, int]]:
-    """(kind, which, first, count) of some steps, neighbouring ranges of one column joined."""
-    steps = zip(
+    """(kind, which, first, count) of some climbs, neighbouring ranges of one column joined."""
+    climbs = zip(
         order.kind[start:stop].tolist(),
         order.which[start:stop].tolist(),
         order.first[start:stop].tolist(),
@@ -53,7 +53,7 @@ def runs(order: Order, start: int, stop: int) -> Iterator[tuple[int, int, int, i
         strict=True,
     )
     joined: tuple[int, int, int, int] | None = None
-    for kind, which, first, count in steps:
+    for kind, which, first, count in climbs:
         if joined is not None and joined[:2] == (kind, which) and first == joined[2] + joined[3]:
             joined = (kind, which, joined[2], joined[3] + count)
             continue
@@ -87,21 +87,21 @@ class Cutter:
         self.known = 0
         self.has = np.zeros((2, self.n_items), dtype=np.uint16)
 
-    def cut(self, order: Order, least_steps: int) -> list[tuple[ChunkHeader, bytes]]:
-        """The unsealed chunks of all steps."""
-        n_steps = len(order.kind)
-        if not 1 <= least_steps <= n_steps:
-            raise InputError(f"least_steps {least_steps}, expected 1 to {n_steps} steps")
-        for run in runs(order, 0, least_steps):
-            self.step(*run)
+    def cut(self, order: Order, least_climbs: int) -> list[tuple[ChunkHeader, bytes]]:
+        """The unsealed chunks of all climbs."""
+        n_climbs = len(order.kind)
+        if not 1 <= least_climbs <= n_climbs:
+            raise InputError(f"least_climbs {least_climbs}, expected 1 to {n_climbs} climbs")
+        for run in runs(order, 0, least_climbs):
+            self.climb(*run)
         self.least = self.at
-        for run in runs(order, least_steps, n_steps):
-            self.step(*run)
+        for run in runs(order, least_climbs, n_climbs):
+            self.climb(*run)
         return self.chunks
 
-    def step(self, kind: int, which: int, first: int, count: int) -> None:
-        """The chunks of one step, with whatever they need before them."""
-        self._check_step(kind, which, first, count)
+    def climb(self, kind: int, which: int, first: int, count: int) -> None:
+        """The chunks of one climb, with whatever they need before them."""
+        self._check_climb(kind, which, first, count)
         self.has[kind, first : first + count] += 1
         if kind == COLUMN:
             self._open_columns(which)
@@ -114,18 +114,18 @@ class Cutter:
                 payload = slot_payload(self.neighbours, which, start, n)
                 self._add(Kind.NEIGHBOURS, payload, which, start, n)
 
-    def _check_step(self, kind: int, which: int, first: int, count: int) -> None:
-        """Refuse a step out of range or out of order."""
+    def _check_climb(self, kind: int, which: int, first: int, count: int) -> None:
+        """Refuse a climb out of range or out of order."""
         limits = (len(self.codes.data), self.neighbours.numbers.shape[1])
         name = ("column", "slot")[kind] if kind in (COLUMN, SLOT) else f"kind {kind}"
         if kind not in (COLUMN, SLOT) or not 0 <= which < limits[kind]:
             raise InputError(
-                f"a step of {name} {which}, expected one of {limits[0]} columns and "
+                f"a climb of {name} {which}, expected one of {limits[0]} columns and "
                 f"{limits[1]} slots"
             )
         if first < 0 or count < 1 or first + count > self.n_items:
             raise InputError(
-                f"a step of items {first} to {first + count - 1}, expected items of {self.n_items}"
+                f"a climb of items {first} to {first + count - 1}, expected items of {self.n_items}"
             )
         had = self.has[kind, first : first + count]
         if bool((had != which).any()):
@@ -136,7 +136,7 @@ class Cutter:
             )
 
     def _step_bytes(self, kind: int) -> Callable[[int, int], int]:
-        """(first item, count) → payload bytes of a chunk of this kind of step."""
+        """(first item, count) → payload bytes of a chunk of this kind of climb."""
         if kind == COLUMN:
             return lambda _, count: count
         return lambda _, count: neighbour_bytes(count, self.n_items)
@@ -221,7 +221,7 @@ class Cutter:
         if self.at < LEAST_STRIDE * (number - FREE_CHUNKS):
             raise InputError(
                 f"chunk {number} would start at byte {self.at}, expected "
-                f"{LEAST_STRIDE * (number - FREE_CHUNKS)} or later: an order of fewer, larger steps"
+                f"{LEAST_STRIDE * (number - FREE_CHUNKS)} or later: fewer, larger climbs"
             )
         header = ChunkHeader(len(payload), kind, width, which, first, count)
         self.chunks.append((header, payload))

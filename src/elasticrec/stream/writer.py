@@ -36,8 +36,8 @@ class Facts:
 
     model_id: str
     """Hex sha256."""
-    least_steps: int
-    """Steps of the order in the smallest useful prefix."""
+    least_climbs: int
+    """Climbs of the order in the smallest useful prefix."""
     trained: int = 0
     """Seconds since 1970-01-01 UTC."""
     sequence: int = 0
@@ -85,7 +85,7 @@ def stream_parts(
     """The head and the chunks of a stream, in order."""
     check_parts(codes, neighbours, weights)
     cutter = Cutter(codes, neighbours, weights, ids)
-    chunks = cutter.cut(order, facts.least_steps)
+    chunks = cutter.cut(order, facts.least_climbs)
     link, sealed = bytes(LINK), []
     for header, payload in reversed(chunks):
         sealed.append(seal(header, payload, link))

@@ -9,7 +9,7 @@ from torch.nn.functional import normalize
 
 from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice, choose
-from elasticrec.evaluation.questions import questions
+from elasticrec.evaluation.queries import queries_of
 from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors
 from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.training.bases import Base
@@ -25,7 +25,7 @@ class Validation:
             rng = np.random.default_rng([config.seed, 1])
             users = np.sort(rng.choice(users, config.validation_users, replace=False))
         self.config, self.users = config, users
-        self.asked = questions(split, "validation", users) if len(users) else None
+        self.asked = queries_of(split, "validation", users) if len(users) else None
         self.histories = split.train.rows(users)
         self.popularity = split.train.per_item
 

@@ -1,4 +1,4 @@
-"""Questions: the users of an evaluation, their hidden and their relevant items."""
+"""Queries: the users of an evaluation, their hidden and their relevant items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Part = Literal["test", "validation"]
 
 
 @dataclass(frozen=True)
-class Questions:
+class Queries:
     """The users that are evaluated, the items hidden from each, and the relevant ones."""
 
     users: np.ndarray
@@ -30,7 +30,7 @@ class Questions:
     """All users: what was trained on, by which lists are judged as new or varied."""
 
 
-def questions(split: Split, part: Part = "test", users: np.ndarray | None = None) -> Questions:
+def queries_of(split: Split, part: Part = "test", users: np.ndarray | None = None) -> Queries:
     """The users with relevant items in a part; train is hidden, and validation too when testing.
 
     A relevant item that is hidden all the same can never be shown, and counts as missed.
@@ -50,4 +50,4 @@ def questions(split: Split, part: Part = "test", users: np.ndarray | None = None
     seen = split.train.rows(asked)
     if part == "test":
         seen = seen.union(split.validation.rows(asked))
-    return Questions(asked, seen, relevant.rows(asked), split.train)
+    return Queries(asked, seen, relevant.rows(asked), split.train)
