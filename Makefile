@@ -13,7 +13,7 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs figures dist clean
+.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs figures dist wheels tarball clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -98,10 +98,15 @@ figures: $(READY)    ## draw the figures from the committed result lines
 	@for name in $(EXPERIMENTS); do \
 	  echo "==> figures of $$name"; $(BIN)/python -m experiments.$$name draw || exit 1; done
 
-dist: $(READY)       ## build the wheels, the sdists and the npm tarball into dist/
+dist: wheels tarball ## build the wheels, the sdists and the npm tarball into dist/
+
+wheels: $(READY)
 	@for folder in . device/python examples; do \
 	  (cd $$folder && $(abspath $(BIN))/hatchling build -t wheel -t sdist -d $(abspath $(DIST))) \
 	    || exit 1; done
+
+# npm fetches the one tool that writes the types, unless it is there.
+tarball:
 	@command -v npm >/dev/null || { echo "==> no npm here: no tarball for it"; exit 0; }; \
 	  cd device/js && { test -x node_modules/.bin/tsc || \
 	    npm install --no-package-lock --no-audit --no-fund --silent; } \

@@ -13,9 +13,10 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def build(folder):
-    """Every file that is published, built by `make dist`; by the package and the ending."""
-    words = ["make", "-o", f"{sys.prefix}/.ready", f"VENV={sys.prefix}", f"DIST={folder}", "dist"]
+def build(folder, target):
+    """The files that `make TARGET` writes into a folder, by the package and the ending."""
+    folder.mkdir(exist_ok=True)
+    words = ["make", "-o", f"{sys.prefix}/.ready", f"VENV={sys.prefix}", f"DIST={folder}", target]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return {path.name.partition("-")[0] + path.suffix: path for path in folder.iterdir()}
