@@ -163,7 +163,10 @@ def test_a_writer_sees_what_the_one_before_it_wrote(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="MODEL: cannot be made"), changed(tmp_path / "file/MODEL"):
+    with (
+        pytest.raises(InputError, match="MODEL: cannot be written"),
+        changed(tmp_path / "file/MODEL"),
+    ):
         pass
 
 

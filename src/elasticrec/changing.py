@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from elasticrec.errors import InputError
+from elasticrec.files import writing
 from elasticrec.model import FILES, Model
 from elasticrec.model_folder import NAME, READY, made_folder, read_content
 
@@ -57,10 +58,8 @@ def extended(root: Path | str) -> Iterator[Model]:
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
     """Hold the one lock of a folder; a second writer is refused."""
-    try:
+    with writing(root):
         file = (root / ".lock").open("w")
-    except OSError as error:
-        raise InputError(f"{root}: cannot be written ({error.strerror})") from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,7 +67,8 @@ def locked(root: Path) -> Iterator[None]:
             raise InputError(
                 f"{root}: another elasticrec is writing this model; wait for it to end"
             ) from None
-        tidy(root)
+        with writing(root):
+            tidy(root)
         yield
 
 
@@ -76,14 +76,12 @@ def begin_next(root: Path, names: Iterable[str]) -> Path:
     """The folder of the next model, with these files of the present one unless it was begun."""
     following = root / NEXT
     if not (following / NAME).exists():
-        try:
+        with writing(following):
             shutil.rmtree(following, ignore_errors=True)
             following.mkdir()
             for name in (*names, NAME):  # the last one says that all are there
                 with suppress(FileNotFoundError):
                     _link(root / name, following / name)
-        except OSError as error:
-            raise InputError(f"{following}: cannot be written ({error.strerror})") from None
     return following
 
 
@@ -103,11 +101,12 @@ def drop_next(root: Path) -> None:
 
 def switch(root: Path) -> None:
     """Put the next model, which is finished, in the place of the present one."""
-    for path in (root / NEXT).iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())  # or a power failure could leave names without content
-    os.rename(root / NEXT, root / READY)
-    tidy(root)
+    with writing(root):
+        for path in (root / NEXT).iterdir():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())  # or a power failure could leave names without content
+        os.rename(root / NEXT, root / READY)
+        tidy(root)
 
 
 def tidy(root: Path) -> None:

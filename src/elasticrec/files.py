@@ -130,16 +130,24 @@ def check_writable(path: Path | str) -> Path:
 
 
 @contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """Refuse in one line what the system does not let the block write."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+@contextmanager
 def written_whole(path: Path | str) -> Iterator[IO[bytes]]:
     """A stream whose content becomes the file at `path` only once the block ends well."""
     path = check_writable(path)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with partial.open("wb") as file:
-            yield file
-        os.replace(partial, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+        with writing(path):
+            with partial.open("wb") as file:
+                yield file
+            os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
 

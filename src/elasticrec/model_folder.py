@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from elasticrec.errors import InputError
-from elasticrec.files import save_bytes
+from elasticrec.files import save_bytes, writing
 
 FORMAT = "elasticrec model 2"
 """What the first field says."""
@@ -74,8 +74,6 @@ def made_folder(root: Path) -> Path:
     others = () if place(root, NAME).exists() or not root.exists() else root.iterdir()
     if any(not each.name.startswith(".") for each in others):
         raise InputError(f"{root}: holds other files, expected a new or empty folder")
-    try:
+    with writing(root):
         root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{root}: cannot be made ({error.strerror})") from None
     return root

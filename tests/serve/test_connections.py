@@ -1,10 +1,14 @@
 """Slow, broken and too many connections, over real sockets."""
 
 import contextlib
+import json
 import resource
 import socket
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +23,7 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 @pytest.fixture
 def serve(large):
-    """Starts a server with small limits; gives its port and the server."""
+    """Starts a server with small limits; gives its port."""
     running = []
 
     def begin(**limits):
@@ -32,6 +36,7 @@ def serve(large):
             time.sleep(0.01)
         return port
 
+    begin.running = running
     yield begin
     for server, thread in running:
         server.should_exit = True
@@ -148,6 +153,25 @@ def test_a_slow_client_gets_everything(serve, connect, large):
         time.sleep(0.01)
 
 
+def test_what_the_system_holds_is_taken_too(serve, connect):
+    client = connect(serve(stall_seconds=0.6), STREAM, 1 << 16)
+    for _ in range(10):  # 150 KB per second: the system asks for no more in that time
+        client.recv(1 << 15)
+        time.sleep(0.2)
+    assert serve.running[0][0].server_state.connections, "cut off"
+
+
+def test_stalled_downloads_do_not_keep_all_places(serve, connect):
+    port = serve(requests=10, stall_seconds=600)
+    stalled = [connect(port, STREAM, 4096) for _ in range(10)]
+    assert [status(client) for client in stalled] == [200] * 10
+    assert status(connect(port, STREAM, 4096)) == 503
+    end = time.monotonic() + 8
+    while status(connect(port, STREAM, 4096)) != 200:
+        assert time.monotonic() < end, "no place became free"
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
@@ -191,6 +215,39 @@ def test_the_limit_of_open_files_is_raised():
         assert found == min(hard, 65_536) == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+ACCEPT = """
+import os, resource, socket, sys, threading, time
+from pathlib import Path
+from elasticrec.serve.config import ServeConfig
+from elasticrec.serve.connections import Server
+from elasticrec.serve.monitoring import to_json_lines
+
+to_json_lines()
+server = Server(ServeConfig((Path(sys.argv[1]),)), host="127.0.0.1", port=int(sys.argv[2]))
+threading.Thread(target=server.run).start()
+while not server.started:
+    time.sleep(0.01)
+clients, limits = [socket.socket() for _ in range(30)], resource.getrlimit(resource.RLIMIT_NOFILE)
+used = len(os.listdir("/proc/self/fd"))
+resource.setrlimit(resource.RLIMIT_NOFILE, (used + 2, limits[1]))
+for client in clients:
+    client.connect(("127.0.0.1", int(sys.argv[2])))
+time.sleep(1.2)  # asyncio tries again each second
+resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_failed_accepts_are_logged_once_per_interval(large):
+    command = [sys.executable, "-c", ACCEPT, str(large), str(free_port())]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    failed = [line for line in lines if "out of system resource" in line["event"]]
+    assert len(failed) == 1
+    assert ran.stderr == ""
 
 
 def test_too_few_open_files_are_refused(large, monkeypatch):

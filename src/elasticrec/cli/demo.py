@@ -81,14 +81,16 @@ def _folder(output: Path, *, fresh: bool) -> Path:
     import shutil
 
     from elasticrec.errors import InputError
+    from elasticrec.files import writing
 
     mark = output / MARK
     if output.exists() and not (output.is_dir() and (mark.exists() or not any(output.iterdir()))):
         raise InputError(f"{output}: is not the demo's, expected a new or empty folder")
     if fresh and mark.exists():
         shutil.rmtree(output)
-    output.mkdir(parents=True, exist_ok=True)
-    mark.touch()
+    with writing(output):
+        output.mkdir(parents=True, exist_ok=True)
+        mark.touch()
     return output
 
 

@@ -44,7 +44,7 @@ class ServeConfig:
     idle_seconds: float = 30
     """Seconds after which a connection without requests is closed."""
     stall_seconds: float = 60
-    """Seconds that a client may take nothing of its download before it is cut off."""
+    """Seconds that a client may take nothing of its download; less where many others wait."""
     shutdown_seconds: int = 120
     """Seconds that downloads may go on after the service was told to end."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import math
 import resource
 import socket
+import struct
+import termios
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -23,6 +26,8 @@ SPARE_FILES = BACKLOG + 128
 """File descriptors beyond those of connections: new ones, models, logs, the loop's own."""
 SWEEP_TICKS = 5
 """Tenths of a second between two looks at all connections."""
+LEAST_PATIENCE = 1.0
+"""Seconds that a client may take nothing of its download where all places are taken."""
 
 
 def run_service(config: ServeConfig, *, host: str = "127.0.0.1", port: int = 8000) -> None:
@@ -62,11 +67,21 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Close slow connections now and then; whether to end."""
         if counter % SWEEP_TICKS == 0:
-            now = asyncio.get_running_loop().time()
-            for connection in list(self.server_state.connections):
-                if isinstance(connection, Connection) and connection.is_slow(now, self.limits):
-                    connection.transport.abort()
+            self.sweep(asyncio.get_running_loop().time())
         return await super().on_tick(counter)
+
+    def sweep(self, now: float) -> None:
+        """Close slow connections; the fewer places are free, the less patience is had."""
+        limits = self.limits
+        connections = [
+            each for each in self.server_state.connections if isinstance(each, Connection)
+        ]
+        busy = sum(each.look(now) for each in connections)
+        patience = limits.stall_seconds * (1 - busy / limits.requests)
+        patience = min(limits.stall_seconds, max(LEAST_PATIENCE, patience))
+        for each in connections:
+            if each.is_slow(now, limits, patience):
+                each.transport.abort()
 
 
 class Connection(H11Protocol):
@@ -74,16 +89,22 @@ class Connection(H11Protocol):
 
     _since = 0.0
     _unsent = 0
+    _is_busy = False
     _is_new = True
 
-    def is_slow(self, now: float, limits: ServeConfig) -> bool:
+    def look(self, now: float) -> bool:
+        """True if a request is being answered; what the client took counts as something done."""
+        unsent, held = self.transport.get_write_buffer_size(), unacknowledged(self.transport)
+        waiting = self.cycle is not None and not self.cycle.response_complete
+        if unsent + held != self._unsent or (waiting and not unsent):
+            self._unsent, self._since = unsent + held, now
+        self._is_busy = bool(unsent or waiting)
+        return self._is_busy
+
+    def is_slow(self, now: float, limits: ServeConfig, patience: float) -> bool:
         """True if the client takes too long to send a request, or to take its answer."""
-        unsent = self.transport.get_write_buffer_size()
-        is_busy = self.cycle is not None and not self.cycle.response_complete
-        if unsent != self._unsent or (is_busy and not unsent):
-            self._unsent, self._since = unsent, now
-        if unsent or is_busy:
-            return now - self._since > limits.stall_seconds
+        if self._is_busy:
+            return now - self._since > patience
         return now - self._since > (limits.header_seconds if self._is_new else limits.idle_seconds)
 
 
@@ -131,6 +152,15 @@ def limited(most: int) -> type[Connection]:
             self._since = self.loop.time()
 
     return Limited
+
+
+def unacknowledged(transport: asyncio.Transport) -> int:
+    """Bytes that the system holds for a client until it takes them; 0 where it does not say."""
+    try:
+        handle = transport.get_extra_info("socket").fileno()
+        return int(struct.unpack("i", fcntl.ioctl(handle, termios.TIOCOUTQ, bytes(4)))[0])
+    except OSError:
+        return 0
 
 
 def open_files() -> int:

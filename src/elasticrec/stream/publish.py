@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elasticrec.errors import InputError
-from elasticrec.files import written_whole
+from elasticrec.files import writing, written_whole
 from elasticrec.model import FILES, Model
 from elasticrec.stream.format import ID_KINDS
 from elasticrec.stream.index import COPIED_AT_ONCE, StreamIndex, read_index
@@ -145,23 +145,26 @@ def publish(
         raise InputError(f"{keep} versions to keep, expected at least 1")
     if key is not None:
         release, head = release.signed(key)
-    listed = _listed(place / POINTER)
-    folder = place / "models" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {"stream": _called("stream.elastic", release.sha256)}
-    _write(folder / files["stream"], _parts(release.stream, head))
-    for called, content in release.beside.items():
-        files[called.partition(".")[0]] = _called(called, hashlib.sha256(content).hexdigest())
-        _write(folder / files[called.partition(".")[0]], [content])
-    if "catalogue" in files:
-        packed = gzip.compress(release.beside[FILES["catalogue"]], mtime=0)
-        _write(folder / f"{files['catalogue']}.gz", [packed])
-    for called, content in sorted((page or {}).items(), key=lambda file: file[0] == "index.html"):
-        _write(place / called, [content], again=True)
-    entry = release.facts(name, {part: f"models/{name}/{file}" for part, file in files.items()})
-    listed = sorted([*(each for each in listed if each["name"] != name), entry], key=_name)
-    _write(place / POINTER, [models_document(listed)], again=True)
-    _prune(folder, set(files.values()), keep)
+    with writing(place):
+        listed = _listed(place / POINTER)
+        folder = place / "models" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {"stream": _called("stream.elastic", release.sha256)}
+        _write(folder / files["stream"], _parts(release.stream, head))
+        for called, content in release.beside.items():
+            files[called.partition(".")[0]] = _called(called, hashlib.sha256(content).hexdigest())
+            _write(folder / files[called.partition(".")[0]], [content])
+        if "catalogue" in files:
+            packed = gzip.compress(release.beside[FILES["catalogue"]], mtime=0)
+            _write(folder / f"{files['catalogue']}.gz", [packed])
+        for called, content in sorted(
+            (page or {}).items(), key=lambda file: file[0] == "index.html"
+        ):
+            _write(place / called, [content], again=True)
+        entry = release.facts(name, {part: f"models/{name}/{file}" for part, file in files.items()})
+        listed = sorted([*(each for each in listed if each["name"] != name), entry], key=_name)
+        _write(place / POINTER, [models_document(listed)], again=True)
+        _prune(folder, set(files.values()), keep)
     return entry
 
 

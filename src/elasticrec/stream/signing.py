@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elasticrec.errors import InputError
+from elasticrec.files import writing
 from elasticrec.stream.format import Head, StreamError
 
 if TYPE_CHECKING:
@@ -35,13 +36,11 @@ def new_key(path: Path | str) -> Path:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    try:
+    with writing(path):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as private:
             private.write(pem)
         public.write_text(public_bytes(key).hex() + "\n", encoding="ascii")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     return public
 
 
