@@ -13,6 +13,7 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
+from statistics import mean
 from typing import Annotated
 
 import numpy as np
@@ -24,6 +25,7 @@ from elasticrec.evaluation.queries import Part
 from elasticrec.pipeline import fit
 from elasticrec.presets import PRESETS
 from elasticrec.stream.index import read_index
+from elasticrec.stream.picture import Line
 from experiments import command, comparing, figures, lines, tables
 from experiments.command import Task
 from experiments.provenance import LIBRARY, code_hash
@@ -32,8 +34,17 @@ from experiments.streams import chooser, measured
 EXPERIMENT = "default"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
 SIZES = (6, 11, 20, 54, 110)
-METHOD, FORMAT = "ours", 4
+METHOD, FORMAT, METRIC = "ours", 4, "recall@50"
 CODE = (*LIBRARY, "experiments/default.py", "experiments/streams.py")
+PLAIN = {
+    "gowalla": "Gowalla: places",
+    "yelp2018": "Yelp: businesses",
+    "amazon-book": "Amazon: books",
+    "goodbooks": "goodbooks: books",
+    "amazon-sports": "Amazon: sports goods",
+    "anime": "MyAnimeList: series",
+}
+"""What the data sets are, for readers who do not know them."""
 app = command.make_app(__doc__)
 
 
@@ -102,10 +113,28 @@ def shown_to_fit(split: Split, part: Part, most: int = 0) -> tuple[Split, np.nda
 
 @app.command()
 def draw() -> None:
-    """Print Recall@50 by size, and draw it."""
+    """Print Recall@50 by size, and draw all data sets in one picture."""
     for metric in ("recall@50", "recall@20"):
         print(tables.by_size(EXPERIMENT, (METHOD,), metric))
-    figures.quality_by_size("default", lines.latest(EXPERIMENT), {METHOD: figures.OURS})
+    found, colours = quality(), (figures.OURS, figures.SECOND, *figures.OTHERS)
+    with figures.panels(EXPERIMENT, width=6.6, height=3.6) as axes:
+        shown = [
+            Line(PLAIN[name], points, colour)
+            for (name, points), colour in zip(found.items(), colours, strict=False)
+        ]
+        figures.draw(axes[0, 0], shown, METRIC)
+
+
+def quality() -> dict[str, dict[float, float]]:
+    """By data set and bytes per item: the mean over seeds on validation."""
+    found = [line for line in lines.latest(EXPERIMENT) if line["part"] == "validation"]
+    return {
+        name: {
+            size: mean(line["metrics"][METRIC] for line in cell)
+            for size, cell in tables.cells(found, dataset=name, method=METHOD).items()
+        }
+        for name in tables.datasets(found)
+    }
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ EXPERIMENT = "orders"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
 SIZES = (4, 6, 11, 20, 33, 54, 110, 270)
 ALIKE, POPULAR, FOUND = "all alike", "popular first", "found"
-COLOURS = {FOUND: figures.OURS, POPULAR: figures.NEIGHBOURS, ALIKE: figures.OTHERS[0]}
+COLOURS = {FOUND: figures.OURS, POPULAR: figures.SECOND, ALIKE: figures.OTHERS[0]}
 BASES: dict[Person, Literal["history", "mf"]] = {"history": "history", "vector": "mf"}
 """The base that is trained for each kind of person."""
 FORMAT = 4

@@ -154,7 +154,28 @@ A star marks a slip: ten times too high by every number around it.
 {first_release.paper()}"""
 
 
+MADE = "<!-- the next paragraph is written by `make docs` -->\n"
+
+
+def readme() -> str:
+    """The README with a fresh paragraph of what the default preset reaches."""
+    before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition(MADE)
+    found = default.quality()
+    whole = max(max(points) for points in found.values())
+    shares = []
+    for size in default.SIZES[1:-1]:
+        kept = sorted(100 * points[size] / points[whole] for points in found.values())
+        shares.append(f"{size:g} keep {kept[0]:.0f} to {kept[-1]:.0f} %")
+    text = (
+        f"On {len(found)} data sets, with one preset, for users who chose nothing and are known by "
+        f"their history alone: of the Recall@50 of {whole:g} bytes per item, "
+        f"{', '.join(shares)}."
+    )
+    return f"{before}{MADE}{text}\n{rest[rest.index('<!-- -->') :]}"
+
+
 PAGES = {
+    "../README.md": readme,
     "results.md": results,
     "results/formats.md": formats_page,
     "results/orders.md": orders_page,

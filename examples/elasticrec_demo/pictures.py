@@ -7,7 +7,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from elasticrec.stream.curve import size_text
+from elasticrec.stream.picture import Line, curve_lines, draw_lines, size_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,31 +22,19 @@ INK, ACCENT, OTHER = COLOURS
 
 def curve(shown: Shown) -> str:
     """Quality by size: the stream, the three sizes, RULE's files and the baselines."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    found, sizes = shown.model.curve, shown.sizes
-    metric, points = found["metric"], found["points"]
+    found, metric = shown.model.curve, shown.model.curve["metric"]
     figure = _figure(3.1)
     axes = figure.add_subplot()
-    axes.plot([p["bytes"] for p in points], [p[metric] for p in points], color=ACCENT)
-    given = [size.n_bytes for size in sizes], [size.quality for size in sizes]
-    axes.plot(*given, "o", color=ACCENT, label="prefixes of the stream")
-    searched = [point.n_bytes for point in shown.rule], [point.quality for point in shown.rule]
-    (rule,) = axes.plot(*searched, "D", color=OTHER, label="RULE, a search per size")
-    rule.set(markersize=10, markerfacecolor="none", markeredgewidth=1.5)
-    for name, label, style in (
-        ("full", "trained vectors", "--"),
-        ("popularity", "popularity", ":"),
-    ):
-        value = found[name][metric]
-        axes.axhline(value, color=INK, linestyle=style, linewidth=1, label=label)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylim(bottom=0)
+    searched = {float(point.n_bytes): point.quality for point in shown.rule}
+    given = [size.n_bytes for size in shown.sizes], [size.quality for size in shown.sizes]
+    lines = curve_lines(found, ACCENT, INK)
+    draw_lines(
+        axes,
+        [*lines, Line("RULE", searched, OTHER, bold=True, style="D")] if searched else lines,
+        size_text,
+    )
+    axes.plot(*given, "o", color=ACCENT, markersize=8, clip_on=False)
     axes.set_ylabel(metric)
-    axes.legend(loc="lower right", frameon=False, labelcolor=INK, fontsize=9)
     _plain(axes)
     return _svg(figure, f"{metric} of prefixes of the stream by size, beside RULE and baselines")
 

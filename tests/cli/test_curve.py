@@ -36,7 +36,7 @@ def test_another_kind_of_picture_is_refused(tiny_model, tmp_path):
 
 
 def test_without_matplotlib_the_extra_is_named(tiny_model, tmp_path, monkeypatch):
-    for name in ("matplotlib", "matplotlib.figure", "matplotlib.ticker"):
+    for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
     line = refused("curve", tiny_model.root, "-o", tmp_path / "a.png")
     assert line.endswith("this needs matplotlib; install it by: pip install 'elasticrec[plots]'")

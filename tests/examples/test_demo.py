@@ -193,7 +193,6 @@ def test_the_command_takes_up_what_is_there(demo, tmp_path):
     [
         (["--size", "9XB"], "'9XB' is not a size"),
         (["--preset", "paper-yelp"], "tiled scores (Eq. 2 as printed) have no stream"),
-        (["--seed", "-1"], "--seed -1: expected at least 0"),
         (["-o", "thesis"], "thesis: is not the demo's, expected a new or empty folder"),
         (["-o", "thesis/thesis.tex"], "is not the demo's, expected a new or empty folder"),
         (["-o", "thesis", "--fresh"], "is not the demo's, expected a new or empty folder"),

@@ -29,7 +29,7 @@ def curve(
     found = Model.open(model).curve
     if output is not None:
         check_writable(output)
-        from elasticrec.stream.curve import save_curve
+        from elasticrec.stream.picture import save_curve
 
         save_curve(found, output, title=str(model))
     if json:

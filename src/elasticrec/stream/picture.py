@@ -1,0 +1,172 @@
+"""Pictures of curves, in one style: round sizes below, and every line named at its right end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elasticrec.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = (".png", ".svg", ".pdf")
+"""Endings of the files that pictures are written to."""
+INK, GRID, ACCENT, SECOND = "#1f2933", "#d9dee3", "#1f5fbf", "#b4530a"
+STYLE = {
+    "font.size": 9,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "figure.facecolor": "white",
+    "svg.hashsalt": "elasticrec",
+}
+"""What matplotlib draws with."""
+_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
+_STEPS = ((1, 2, 5), (1, 3), (1,))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a picture."""
+
+    name: str
+    points: Mapping[float, float]
+    """Quality by size; a line with `level` has none."""
+    colour: str = ACCENT
+    bold: bool = False
+    style: str = "o-"
+    """Marks and strokes as matplotlib writes them."""
+    level: float | None = None
+    """A quality that does not depend on the size: a dashed line over the whole width."""
+
+
+def draw_lines(
+    axes: Axes, lines: Sequence[Line], text: Callable[[float], str], *, gap: float = 0.06
+) -> None:
+    """Draw quality by size from zero up, sizes by their logarithm.
+
+    Args:
+        text: writes a size.
+        gap: distance of names, at least, as a share of the height.
+    """
+    sizes = [size for line in lines for size in line.points]
+    low, high = min(sizes), max(sizes)
+    ends = []
+    for line in lines:
+        about: dict[str, Any] = {
+            "color": line.colour,
+            "linewidth": 2.2 if line.bold else 1.2,
+            "clip_on": False,
+        }
+        if line.level is None:
+            xs = sorted(line.points)
+            ys = [line.points[x] for x in xs]
+            axes.plot(xs, ys, line.style, markersize=4 if line.bold else 3, zorder=3, **about)
+            ends.append((xs[-1], ys[-1]))
+        else:
+            axes.plot([low, high], [line.level] * 2, "--", **about)
+            ends.append((high, line.level))
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_ylim(0, 1.05 * max(y for _, y in ends))
+    ticks = round_sizes(low, high)
+    axes.set_xticks(ticks, [text(tick) for tick in ticks])
+    axes.minorticks_off()
+    _name(axes, lines, ends, gap)
+
+
+def round_sizes(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers between two, 1, 2 and 5 times powers of ten, or fewer of them."""
+    for steps in _STEPS:
+        found = [
+            step * 10.0**power
+            for power in range(-3, 16)
+            for step in steps
+            if low <= step * 10.0**power <= high
+        ]
+        if len(found) <= most:
+            break
+    return found
+
+
+def _name(
+    axes: Axes, lines: Sequence[Line], ends: Sequence[tuple[float, float]], gap: float
+) -> None:
+    """Write each line's name to the right of the plot, at its end's height or near it."""
+    high = axes.get_ylim()[1]
+    heights = spread([y for _, y in ends], gap * high)
+    for line, (x, y), height in zip(lines, ends, heights, strict=True):
+        axes.annotate(
+            line.name, xy=(x, y), xytext=(1.04, height), textcoords=axes.get_yaxis_transform(),
+            va="center", color=line.colour, fontweight="bold" if line.bold else "normal",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": line.colour, "linewidth": 0.5, "alpha": 0.6},
+        )  # fmt: skip
+
+
+def spread(values: Sequence[float], gap: float) -> list[float]:
+    """The values moved apart as little as needed, so that neighbours differ by `gap` at least."""
+    order = sorted(range(len(values)), key=lambda n: values[n])
+    clusters: list[list[int]] = []
+    centres: list[float] = []
+    for n in order:
+        clusters.append([n])
+        centres.append(values[n])
+        while len(clusters) > 1:
+            room = gap * (len(clusters[-2]) + len(clusters[-1])) / 2
+            if centres[-1] - centres[-2] >= room - 1e-12:
+                break
+            clusters[-2:] = [clusters[-2] + clusters[-1]]
+            centres[-2:] = [sum(values[k] for k in clusters[-1]) / len(clusters[-1])]
+    placed = [0.0] * len(values)
+    for cluster, centre in zip(clusters, centres, strict=True):
+        for k, n in enumerate(cluster):
+            placed[n] = centre + gap * (k - (len(cluster) - 1) / 2)
+    return placed
+
+
+def size_text(n_bytes: float) -> str:
+    """A size in a round unit: 50 KB, 2 MB."""
+    for factor, unit in _UNITS:
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:g} {unit}"
+    return f"{n_bytes:g} B"
+
+
+def curve_lines(curve: dict[str, Any], accent: str = ACCENT, ink: str = INK) -> list[Line]:
+    """The stream of a measured curve, and what it is compared with."""
+    metric = curve["metric"]
+    points = {point["bytes"]: point[metric] for point in curve["points"]}
+    levels = {"trained vectors": "full", "popularity": "popularity"}
+    return [
+        Line("the stream", points, accent, bold=True),
+        *(Line(name, {}, ink, level=curve[key][metric]) for name, key in levels.items()),
+    ]
+
+
+def save_curve(curve: dict[str, Any], path: Path | str, *, title: str) -> None:
+    """Draw the curve's main metric by size, with popularity and the trained vectors as lines."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: cannot be drawn, expected a name in {', '.join(FORMATS)}")
+    with rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        draw_lines(axes, curve_lines(curve), size_text)
+        axes.set_xlabel("bytes on the device")
+        axes.set_ylabel(f"{curve['metric']}, {curve['users']:,} {curve['part']} users")
+        axes.set_title(title, loc="left", fontweight="bold")
+        figure.savefig(path, dpi=150)
