@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Leaves, Tables
-from elasticrec.training.bases.factorization import user_rows
+from elasticrec.training.bases import Leaves, Tables, Users
+from elasticrec.training.bases.factorization import own_users
 from elasticrec.training.rows import take
 from elasticrec.training.sampler import Batch
 
@@ -22,18 +22,18 @@ class Coded:
     """Users, items that are coded whenever they are used, and the codebooks."""
 
     name = "lightrec"
-    units = False
+    whole_users = False
 
     def __init__(self, users: Tensor, items: Tensor, codebooks: Tensor) -> None:
         self.tables: Tables = {"users": users, "items": items, "codebooks": codebooks}
         self.softness = SOFTNESS * float(items.square().sum(dim=1).mean())
 
-    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) the rows of the batch's users, and its items as sums of codewords."""
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
+        """The rows of the batch's users, and its items as sums of codewords."""
         items, places = leaves.rows("items", torch.cat(batch.items))
         coded = self.sums(items, leaves.whole("codebooks"))
         parts = places.split([len(part) for part in batch.items])
-        return user_rows(leaves, batch), take(coded, list(parts))
+        return own_users(leaves, batch), take(coded, list(parts))
 
     def sums(self, items: Tensor, codebooks: Tensor) -> Tensor:
         """(n, D) sums of the chosen codewords; choices pass on the gradient of a softmax."""

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Base, Leaves, Tables
-from elasticrec.training.bases.factorization import user_rows
-from elasticrec.training.bases.history import Histories, others_and_items
+from elasticrec.training.bases import Base, Leaves, Tables, Users
+from elasticrec.training.bases.factorization import own_users
+from elasticrec.training.bases.history import everyone, sums
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import take
 from elasticrec.training.sampler import Batch
@@ -38,29 +38,30 @@ class Composed:
     """Users of their own, with or without the sum of their items, and composed items."""
 
     name = "composed"
-    units = False
 
     def __init__(
         self, users: Tensor, tables: Tables, compose: Callable[[Tables], Tensor],
-        histories: Histories | None,
+        summed: Pairs | None,
     ) -> None:  # fmt: skip
+        """Args: summed: train pairs, if users are also sums of their items."""
         self.tables: Tables = {"users": users, **tables}
-        self.compose, self.histories = compose, histories
+        self.compose, self.summed = compose, summed
+        self.whole_users = summed is not None
 
-    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) the batch's users, and its composed items."""
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
+        """The batch's users, and its composed items."""
         composed = self.compose({k: leaves.whole(k) for k in self.tables if k != "users"})
-        if self.histories is None:
-            return user_rows(leaves, batch), take(composed, batch.items)
-        bags = self.histories.bags(batch.users)
-        others, found = others_and_items(composed, batch.items, bags, units=False)
-        return user_rows(leaves, batch) + others, found
+        own, items = own_users(leaves, batch), take(composed, batch.items)
+        if self.summed is None:
+            return own, items
+        of_items = sums(items[0], batch)
+        return Users(own.vectors + of_items.vectors, own.asking + of_items.asking), items
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items."""
         items = self.compose({k: t for k, t in self.tables.items() if k != "users"})
         users = self.tables["users"]
-        return users if self.histories is None else users + self.histories.everyone(items), items
+        return users if self.summed is None else users + everyone(self.summed, items), items
 
 
 class Maker:
@@ -73,10 +74,10 @@ class Maker:
     def __call__(self, train: Pairs, config: TrainConfig, generator: torch.Generator) -> Base:
         """The base, from spectral vectors or from random ones."""
         users, items = first_vectors(train, config, generator)
-        histories = Histories(train, generator.device) if config.aggregation else None
+        summed = train if config.aggregation else None
         users = users * config.own_norm if config.aggregation else users
         tables = self.composition.tables(items, generator)
-        self.base = Composed(users, tables, self.composition.compose, histories)
+        self.base = Composed(users, tables, self.composition.compose, summed)
         return self.base
 
     def arrays(self) -> dict[str, np.ndarray]:

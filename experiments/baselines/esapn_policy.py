@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize, one_hot, softplus
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Base, Leaves, Tables
-from elasticrec.training.bases.factorization import user_rows
+from elasticrec.training.bases import Base, Leaves, Tables, Users
+from elasticrec.training.bases.factorization import own_users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Objective, Vectors
 from elasticrec.training.rows import take
@@ -32,7 +32,7 @@ class Growing:
     """Users, items that grow as they are visited, and the network that decides about it."""
 
     name = "esapn"
-    units = False
+    whole_users = False
 
     def __init__(
         self, users: Tensor, items: Tensor, mixed: MixedSizes, generator: torch.Generator,
@@ -52,8 +52,8 @@ class Growing:
         self.counts = torch.zeros(len(items), device=items.device)
         self.before = self.visits = self.log_chance = self.grows = torch.zeros(0)
 
-    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) users, and items after some of those seen were enlarged.
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
+        """The users, and items after some of those seen were enlarged.
 
         Vectors before that and log-probabilities are kept for the loss, which rewards the policy.
         """
@@ -77,7 +77,7 @@ class Growing:
         with torch.no_grad():
             self.before = self.mixed.composed(tables, chosen).index_select(0, seen)
         self.mixed.chosen = larger
-        return user_rows(leaves, batch), take(self.mixed.composed(tables, larger), batch.items)
+        return own_users(leaves, batch), take(self.mixed.composed(tables, larger), batch.items)
 
     def logits(self, tables: Tables, counts: Tensor, chosen: Tensor) -> Tensor:
         """(n,) of enlarging items that came so often and are so large."""
@@ -125,8 +125,8 @@ class Search:
     def _each(self, vectors: Vectors, seen: Tensor) -> Tensor:
         """(B,) the loss of each pair if the seen item had these vectors."""
         if self.config.loss != "softmax":
-            return softplus(-(vectors.users * seen).sum(dim=1))
-        users = normalize(vectors.users, dim=1) / self.config.temperature
+            return softplus(-(vectors.users.asking * seen).sum(dim=1))
+        users = normalize(vectors.users.asking, dim=1) / self.config.temperature
         pool = torch.logsumexp(users @ normalize(vectors.unseen, dim=1).T, dim=1)
         return softplus(pool - (users * normalize(seen, dim=1)).sum(dim=1))
 

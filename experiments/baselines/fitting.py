@@ -162,8 +162,8 @@ def reseeded(config: TrainConfig, **changes: Any) -> TrainConfig:
 
 def _products(vectors: Vectors) -> tuple[Tensor, Tensor]:
     """(B,) scores of the items taken, and (B, m) of the sampled zeros."""
-    seen = (vectors.users * vectors.seen).sum(dim=1)
-    unseen = (vectors.users.unsqueeze(1) * vectors.unseen).sum(dim=2)
+    seen = (vectors.users.asking * vectors.seen).sum(dim=1)
+    unseen = (vectors.users.asking.unsqueeze(1) * vectors.unseen).sum(dim=2)
     return seen, unseen
 
 

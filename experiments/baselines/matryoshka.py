@@ -18,6 +18,7 @@ from torch import Tensor
 
 from elasticrec.data.split import Split
 from elasticrec.space import Budget
+from elasticrec.training.bases import Users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Objective, Vectors
 from elasticrec.training.sampler import Batch
@@ -49,10 +50,10 @@ class Nested:
 def prefix(vectors: Vectors, k: int) -> Vectors:
     """The first k numbers of all vectors."""
     near = None if vectors.near is None else vectors.near[..., :k].contiguous()
-    users, seen, unseen = (
-        x[..., :k].contiguous() for x in (vectors.users, vectors.seen, vectors.unseen)
+    own, asking, seen, unseen = (
+        x[..., :k].contiguous() for x in (*vectors.users, vectors.seen, vectors.unseen)
     )
-    return replace(vectors, users=users, seen=seen, unseen=unseen, near=near, units=False)
+    return replace(vectors, users=Users(own, asking), seen=seen, unseen=unseen, near=near)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from elasticrec.space import Budget
 from experiments.baselines import BASELINES, BudgetTooSmall, Fitted
 
 BUDGET = Budget(15_000)
-EPOCHS = 4
+EPOCHS = 8
 CASES = [(name, loss) for name, method in BASELINES.items() for loss in method.losses]
 
 

@@ -12,6 +12,7 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.data.synthetic import two_tastes as make_two_tastes
 from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import evaluate
+from elasticrec.training.bases.factorization import own_users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import InterruptedTraining, Step, train
 from elasticrec.training.rows import take
@@ -203,7 +204,7 @@ class Shared:
     """Items that share the rows of two small tables, as a base of someone else's may."""
 
     name = "shared"
-    units = False
+    whole_users = False
 
     def __init__(self, train, config, generator):
         rows = {"users": train.n_users, "halves": 2, "places": (train.n_items + 1) // 2}
@@ -214,9 +215,8 @@ class Shared:
         self.half, self.place = numbers // rows["places"], numbers % rows["places"]
 
     def forward(self, leaves, batch):
-        rows, places = leaves.rows("users", batch.users)
         items = self.items(leaves.whole("halves"), leaves.whole("places"))
-        return rows[places], take(items, batch.items)
+        return own_users(leaves, batch), take(items, batch.items)
 
     def items(self, halves, places):
         return halves[self.half] + 0.1 * places[self.place]
@@ -230,8 +230,8 @@ def test_a_base_and_a_loss_of_ones_own_learn_and_resume_bit_equal(tmp_path, two_
 
     def logistic(vectors, batch):
         asked.append(batch)
-        seen = (vectors.users * vectors.seen).sum(dim=1)
-        unseen = (vectors.users[:, None] * vectors.unseen).sum(dim=2)
+        seen = (vectors.users.asking * vectors.seen).sum(dim=1)
+        unseen = (vectors.users.asking[:, None] * vectors.unseen).sum(dim=2)
         return softplus(-seen).mean() + softplus(unseen).mean()
 
     def run(**more):

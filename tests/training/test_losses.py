@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cosine_similarity
 
+from elasticrec.training.bases import Users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import (
     Objective,
@@ -17,6 +18,7 @@ from elasticrec.training.losses import (
     bpr,
     diversity,
     diversity_reference,
+    softmax,
 )
 from elasticrec.training.rows import Leaves
 from elasticrec.training.sampler import Batch
@@ -24,23 +26,27 @@ from elasticrec.training.sampler import Batch
 PLAIN = TrainConfig(n_blocks=3, block_size=2, negatives=4, temperature=0.5, cooccurrence=0.0)
 BPR = replace(PLAIN, loss="bpr", negatives=2)
 B, D = 5, 6
+ROW = torch.tensor([0, 0, 1, 2, 2])
+"""Who of three users took each of five items."""
 
 
 def draw(seed, shape, near=False):
     generator = torch.Generator().manual_seed(seed)
-    sizes = [(B, D), (B, D), (*shape, D)] + [(B, D)] * near
-    return Vectors(*(torch.randn(*s, generator=generator).requires_grad_() for s in sizes))
+    sizes = [(3, D), (B, D), (B, D), (*shape, D)] + [(B, D)] * near
+    own, asking, *rest = (torch.randn(*s, generator=generator).requires_grad_() for s in sizes)
+    return Vectors(Users(own, asking), *rest)
 
 
 def leaves(vectors):
-    found = (vectors.users, vectors.seen, vectors.unseen, vectors.near)
+    """Users, users as they ask, seen, unseen, and near ones where there are any."""
+    found = (*vectors.users, vectors.seen, vectors.unseen, vectors.near)
     return [leaf for leaf in found if leaf is not None]
 
 
-def numbers(taken=None, near=None):
+def numbers(taken=None, near=None, weights=None):
     """A batch of which the loss reads only what is given."""
     nothing = torch.zeros(B, dtype=torch.int64)
-    return Batch(nothing, nothing, nothing, taken, near)
+    return Batch(torch.arange(3), nothing, ROW, nothing, taken, near, weights)
 
 
 def tiled(x):
@@ -99,7 +105,7 @@ def test_bpr_takes_the_hardest_unseen_item_of_each_pair(seed, score):
     vectors = draw(seed, (B, 2))
     found = Objective(replace(BPR, score=score))(vectors, numbers())
     fold = tiled if score == "tiled" else (lambda x: x)
-    u, i, j = (fold(x.detach()) for x in leaves(vectors))
+    _, u, i, j = (fold(x.detach()) for x in leaves(vectors))
     total = 0.0
     for b in range(B):
         hardest = max(float(u[b] @ j[b, k]) for k in range(2))
@@ -111,33 +117,78 @@ def test_bpr_takes_the_hardest_unseen_item_of_each_pair(seed, score):
 @given(
     seed=st.integers(0, 2**31),
     score=st.sampled_from(["aligned", "tiled"]),
+    weigh=st.booleans(),
 )
-def test_softmax_is_on_cosines_over_temperature(seed, score):
+def test_softmax_is_on_cosines_over_temperature(seed, score, weigh):
     vectors = draw(seed, (4,), near=True)
-    taken = torch.tensor([0 * 4 + 1, 3 * 4 + 0, 3 * 4 + 2])
+    taken = torch.tensor([0 * 4 + 1, 2 * 4 + 0, 2 * 4 + 2])
     has_near = torch.tensor([True, True, False, True, True])
+    weights = torch.tensor([0.5, 2.0, 1.0, 0.0, 1.5]) if weigh else None
     config = replace(PLAIN, score=score, cooccurrence=0.3)
-    found = Objective(config)(vectors, numbers(taken, has_near.long() - 1))
+    found = Objective(config)(vectors, numbers(taken, has_near.long() - 1, weights))
     fold = tiled if score == "tiled" else (lambda x: x)
-    u, i, j, c = (fold(x.detach()) for x in leaves(vectors))
+    v, u, i, j, c = (fold(x.detach()) for x in leaves(vectors))
     total = 0.0
-    for b in range(B):
-        pool = [k for k in range(4) if b * 4 + k not in taken.tolist()]
-        others = [float(cosine_similarity(u[b], j[k], dim=0)) / 0.5 for k in pool]
+    for b, r in enumerate(ROW.tolist()):
+        pool = [k for k in range(4) if r * 4 + k not in taken.tolist()]
+        others = [float(cosine_similarity(v[r], j[k], dim=0)) / 0.5 for k in pool]
         log_others = math.log(sum(map(math.exp, others)))
         for target, weight in ((i, 1.0), (c, 0.3 * bool(has_near[b]))):
             logit = float(cosine_similarity(u[b], target[b], dim=0)) / 0.5
-            total += weight * math.log(1 + math.exp(log_others - logit))
+            share = weight * (float(weights[b]) if weigh else 1.0)
+            total += share * math.log(1 + math.exp(log_others - logit))
     assert float(found.detach()) == pytest.approx(total / B, rel=1e-4)
+
+
+def one_user(vector, seen, pool, temperature=0.5):
+    """The softmax of one pair, whose user asks by the vector that she is."""
+    batch = Batch(*(torch.zeros(1, dtype=torch.int64) for _ in range(4)))
+    users = Users(torch.tensor([vector]), torch.tensor([vector]))
+    return softmax(users, torch.tensor([seen]), torch.tensor(pool), batch, temperature=temperature)
+
+
+def test_softmax_is_cross_entropy_over_the_sample():
+    """Cosines 1, 0.6 and 0 at temperature 0.5: logits 2, 1.2 and 0."""
+    loss = one_user([2.0, 0.0], [3.0, 0.0], [[3.0, 4.0], [0.0, 1.0]])
+    wanted = -math.log(math.exp(2) / (math.exp(2) + math.exp(1.2) + 1))
+    assert float(loss) == pytest.approx(wanted)
+
+
+def test_large_logits_do_not_overflow():
+    """Logits of ±1,000."""
+    pool = [[1.0, 0.0], [1.0, 0.0]]
+    found = one_user([1.0, 0.0], [-1.0, 0.0], pool, temperature=0.001)
+    assert float(found) == pytest.approx(2000 + math.log(2), rel=1e-6)
+    assert float(one_user([-1.0, 0.0], [1.0, 0.0], pool, 0.001)) == pytest.approx(
+        math.log(3), rel=1e-4
+    )
+
+
+def test_a_user_of_zeros_is_told_from_nothing_and_has_no_gradient():
+    zeros = torch.zeros(3, 2, requires_grad=True)
+    users = Users(zeros, zeros.index_select(0, ROW))
+    batch = numbers(taken=torch.zeros(0, dtype=torch.int64))
+    found = softmax(users, torch.ones(B, 2), torch.eye(2), batch, temperature=0.1)
+    assert found.item() == pytest.approx(math.log(3))
+    assert not torch.autograd.grad(found, zeros)[0].any()
+
+
+def test_a_user_who_has_the_whole_pool_has_no_loss_and_no_gradient():
+    vectors = draw(0, (4,))
+    found = Objective(PLAIN)(vectors, numbers(torch.arange(4)))  # user 0 has all four
+    grads = torch.autograd.grad(found, leaves(vectors))
+    assert all(torch.isfinite(grad).all() for grad in grads)
+    assert not any(grad[:n].any() for grad, n in zip(grads, (1, 2, 2), strict=False))
+    assert all((grad[2:].abs().sum(dim=1) > 0).all() for grad in grads[:3])
 
 
 def test_what_a_user_has_of_the_pool_has_no_gradient():
     vectors = draw(0, (4,))
-    taken = torch.arange(B) * 4 + 2  # everyone has item 2 of the pool
+    taken = torch.arange(3) * 4 + 2  # everyone has item 2 of the pool
     loss = Objective(PLAIN)(vectors, numbers(taken))
     grads = torch.autograd.grad(loss, leaves(vectors))
-    assert not grads[2][2].any()
-    assert (grads[2][[0, 1, 3]].abs().sum(dim=1) > 0).all()
+    assert not grads[3][2].any()
+    assert (grads[3][[0, 1, 3]].abs().sum(dim=1) > 0).all()
 
 
 def test_where_nothing_is_near_there_is_no_gradient():
@@ -164,7 +215,9 @@ def test_l2_is_the_gradient_of_half_the_squared_norms_of_the_batchs_rows(by_rows
     """Every time that a batch names a row counts; near items and other tables do not."""
     generator = torch.Generator().manual_seed(0)
     tables = {name: torch.randn(6, 2, generator=generator) for name in ("users", "items", "more")}
-    batch = Batch(*(torch.tensor(x) for x in ([0, 2], [1, 1], [3])), near=torch.tensor([5, 5]))
+    batch = Batch(
+        *(torch.tensor(x) for x in ([0, 2], [1, 1], [0, 1], [3])), near=torch.tensor([5, 5])
+    )
     leaves = Leaves(tables)
     for name in tables:
         if by_rows:

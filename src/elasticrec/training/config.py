@@ -48,15 +48,16 @@ class TrainConfig:
     """`softmax` over shared sampled items on cosine scores, or `bpr` on plain products."""
     epochs: int = 0
     """Visits to every train pair, at most; 0 derives it from `visits`, see `sized`."""
-    visits: int = 550
+    visits: int = 350
     """Visits to the pairs of an average item that are enough; for a derived number of epochs."""
-    fewest_epochs: int = 8
+    fewest_epochs: int = 10
     """A derived number of epochs is at least this."""
     most_epochs: int = 40
     """A derived number of epochs is at most this."""
-    batch_size: int = 4096
-    """Train pairs per step, at most; small data take fewer, see `sized`."""
-    fewest_steps: int = 100
+    batch_size: int = 16384
+    """Train pairs per step; where users are sums of items, they come whole until there are so
+    many. Small data take fewer, see `sized`."""
+    fewest_steps: int = 50
     """Batches are halved until an epoch has so many steps."""
     smallest_batch: int = 64
     """Batches are never halved below this."""
@@ -116,7 +117,7 @@ class TrainConfig:
     """`spectral`: noise on each number of items, so that no two start alike."""
     metric: str = "recall@50"
     """The metric on validation by which the best epoch and the exponent are chosen."""
-    evaluate_every: int = 8
+    evaluate_every: int = 10
     """Epochs between two validations."""
     doubt: float = 0.025
     """Chance by which an exponent may replace 0 where none is better."""
@@ -137,8 +138,8 @@ class TrainConfig:
 
         `batch_size` is halved until an epoch has `fewest_steps`.
         `negatives` of a softmax are at most half of all items.
-        `epochs`, where 0, give the pairs of an average item `visits` visits: 8 epochs for dense
-        data such as goodbooks (65 pairs per item), 32 for Gowalla (17).
+        `epochs`, where 0, give the pairs of an average item `visits` visits: 10 epochs for dense
+        data such as goodbooks (65 pairs per item), 20 for Gowalla (17).
         """
         size = self.batch_size
         while size // 2 >= self.smallest_batch and len(train) < self.fewest_steps * size:

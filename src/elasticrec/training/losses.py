@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize, softplus
 
+from elasticrec.training.bases import Leaves, Tables, Users
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.rows import Leaves, Tables
+from elasticrec.training.rows import unit
 from elasticrec.training.sampler import Batch
-from elasticrec.training.softmax import CosineSoftmax
 
 DiversityForm = Literal["bounded", "printed"]
 
@@ -25,6 +25,33 @@ def bpr(gaps: Tensor) -> Tensor:
         gaps: by how much the score of a taken item exceeds that of one not taken, of any shape.
     """
     return softplus(-gaps).mean()
+
+
+def softmax(
+    users: Users, seen: Tensor, pool: Tensor, batch: Batch, *,
+    temperature: float, near: Tensor | None = None, near_weight: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """-ln softmax of a seen item's cosine against those of the pool, averaged over pairs.
+
+    A user's pairs share the sum over the pool, which is that of her whole vector; she asks for
+    the seen item by her vector without it. An item near the seen one may count as a weighted
+    second target.
+
+    Args:
+        seen: (B, D) the items taken.
+        pool: (n, D) the negatives; what a user has of it counts for nothing.
+        near: (B, D) items near the seen ones; any vector where there is none.
+    """
+    cosines = unit(users.vectors) @ unit(pool).T / temperature  # (b, n)
+    if batch.taken is not None:
+        cosines = cosines.view(-1).index_fill(0, batch.taken, -torch.inf).view(cosines.shape)
+    others = cosines.logsumexp(dim=1).index_select(0, batch.row)  # (B,)
+    asking = unit(users.asking)
+    losses = softplus(others - (asking * unit(seen)).sum(dim=1) / temperature)
+    if near is not None and batch.near is not None:
+        second = softplus(others - (asking * unit(near)).sum(dim=1) / temperature)
+        losses = losses + near_weight * second * (batch.near >= 0)
+    return (losses if batch.weights is None else losses * batch.weights).mean()
 
 
 def diversity(blocks: Tensor, form: DiversityForm = "bounded") -> Tensor:
@@ -57,16 +84,14 @@ def diversity_reference(blocks: Tensor) -> Tensor:
 class Vectors:
     """The vectors of one batch."""
 
-    users: Tensor
-    """(B, D)."""
+    users: Users
+    """Those of the users."""
     seen: Tensor
     """(B, D) of the items they took."""
     unseen: Tensor
     """(n, D) shared by the batch, or (B, m, D) of each example's own."""
     near: Tensor | None = None
     """(B, D) of an item that co-occurs with each seen one; any vector where there is none."""
-    units: bool = False
-    """True: the items' vectors have norm 1."""
 
 
 Loss = Callable[[Vectors, Batch], Tensor]
@@ -78,7 +103,6 @@ class Objective:
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
-        self.softmax = CosineSoftmax(config.temperature, config.cooccurrence)
 
     def __call__(self, vectors: Vectors, batch: Batch) -> Tensor:
         """The loss of one batch."""
@@ -91,15 +115,16 @@ class Objective:
         return loss
 
     def _recommendation(self, vectors: Vectors, batch: Batch) -> Tensor:
-        u, i, j = (self._folded(x) for x in (vectors.users, vectors.seen, vectors.unseen))
-        if self.config.loss == "bpr":
-            gaps = (u[:, None, :] * (i[:, None, :] - j)).sum(dim=2)  # (B, m)
+        config, users = self.config, Users(*(self._folded(x) for x in vectors.users))
+        seen, unseen = self._folded(vectors.seen), self._folded(vectors.unseen)
+        if config.loss == "bpr":
+            gaps = (users.asking[:, None, :] * (seen[:, None, :] - unseen)).sum(dim=2)  # (B, m)
             return bpr(gaps.amin(dim=1))
         near = None if vectors.near is None else self._folded(vectors.near)
-        has_near = None if batch.near is None else batch.near >= 0
-        units = vectors.units and self.config.score == "aligned"
-        loss = replace(self.softmax, units=units)
-        return loss(u, i, j, near=near, has_near=has_near, left_out=batch.taken)
+        return softmax(
+            users, seen, unseen, batch,
+            temperature=config.temperature, near=near, near_weight=config.cooccurrence,
+        )  # fmt: skip
 
     def _folded(self, vectors: Tensor) -> Tensor:
         """Vectors as they are scored: summed over blocks where the score is tiled."""
@@ -118,7 +143,7 @@ def add_l2(weight: float, leaves: Leaves, grads: Tables, batch: Batch) -> None:
     Args:
         weight: weight of a row, each time that the batch names it.
     """
-    named = {"users": batch.users, "items": torch.cat(batch.items[:2])}
+    named = {"users": batch.users.index_select(0, batch.row), "items": torch.cat(batch.items[:2])}
     for name in named.keys() & grads.keys():
         at = leaves.places(name, named[name])
         rows = leaves.tensors[name].detach().index_select(0, at)

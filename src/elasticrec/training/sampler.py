@@ -20,15 +20,19 @@ class Batch:
     """One step's examples."""
 
     users: Tensor
-    """(B,) int64."""
+    """(b,) int64, distinct and rising."""
     seen: Tensor
-    """(B,) int64: an item each user took."""
+    """(B,) int64: items that they took, user by user."""
+    row: Tensor
+    """(B,) int64: the place in `users` of who took each, rising."""
     unseen: Tensor
     """(n,) int64 shared by the whole batch, or (B, m) int64 of each example's own."""
     taken: Tensor | None = None
-    """Shared items that are no negatives: b·n + k for item k of the pool that user b has."""
+    """Shared items that are no negatives: r·n + k for item k of the pool that user r has."""
     near: Tensor | None = None
     """(B,) int64: an item that co-occurs with each seen one, -1 where there is none."""
+    weights: Tensor | None = None
+    """(B,) float32 weights of the pairs, 1 on average; None if all weigh alike."""
 
     @property
     def items(self) -> list[Tensor]:
@@ -40,8 +44,10 @@ class Batch:
 class Sampler:
     """Draws batches; every epoch visits each train pair once, in an order fixed by (seed, epoch).
 
-    Pairs with weights are visited in proportion to them: as many visits in all, a pair of twice
-    the mean weight twice in an epoch, one of half of it in every second epoch on average.
+    A batch is either the next pairs of a shuffled list, or the next users of one with all their
+    items, until it is full. Pairs with weights are visited in proportion to them: as many visits
+    in all, a pair of twice the mean weight twice in an epoch, one of half of it in every second
+    epoch on average. Whole users carry the weights of their pairs instead.
 
     Unseen items are uniform: either each example's own, drawn again while the user has them
     (`bpr`), or one pool of distinct items shared by the batch, with a list of who has what of it
@@ -52,28 +58,24 @@ class Sampler:
     def __init__(
         self,
         train: Pairs,
+        config: TrainConfig,
         *,
-        batch_size: int,
-        unseen: int,
-        shared: bool,
+        whole_users: bool = False,
         near: np.ndarray | None = None,
-        permuted: int = TrainConfig.permuted,
-        redraws: int = TrainConfig.redraws,
         device: str | torch.device = "cpu",
     ) -> None:
         """A sampler of train pairs.
 
         Args:
-            unseen: items per batch if they are shared, else per pair.
+            whole_users: draw users with all their items.
             near: (V, k) co-occurring items of each item, of which one is drawn per pair.
-            permuted, redraws: as in `TrainConfig`.
         """
         if not len(train):
             raise InputError("train has no pairs; expected at least one")
-        self.batch_size, self.shared = batch_size, shared
-        self.permuted, self.redraws = permuted, redraws
-        self.unseen = min(unseen, train.n_items) if shared else unseen
-        self.n_items, self.n_pairs = train.n_items, len(train)
+        self.batch_size, self.shared = config.batch_size, config.loss == "softmax"
+        self.permuted, self.redraws = config.permuted, config.redraws
+        self.unseen = min(config.negatives, train.n_items) if self.shared else config.negatives
+        self.n_items, self.n_pairs, self.whole_users = train.n_items, len(train), whole_users
         self.users = torch.from_numpy(train.users).to(device)
         self.items = torch.from_numpy(train.items).to(device)
         # Pairs are sorted by user, then item, so the keys are sorted and one search finds a pair.
@@ -81,13 +83,17 @@ class Sampler:
         self.starts = torch.from_numpy(train.indptr[:-1].copy()).to(device)
         self.counts = torch.from_numpy(train.per_user.copy()).to(device)
         # Ends of the pairs' shares of the visits of an epoch, which has one visit per whole number.
-        self.shares = None if train.weights is None else torch.from_numpy(_shares(train)).to(device)
+        self.shares = self.weights = None
+        if train.weights is not None:
+            shares = train.weights.astype(np.float64) / train.weights.mean(dtype=np.float64)
+            self.weights = torch.from_numpy(shares.astype(np.float32)).to(device)
+            self.shares = torch.from_numpy(np.cumsum(shares)).to(device)
         self.near = None if near is None else torch.from_numpy(near.astype(np.int64)).to(device)
         self._place = torch.full((train.n_items,), -1, dtype=torch.int64, device=device)
 
     @property
     def n_batches(self) -> int:
-        """Batches in an epoch; the last one may be smaller."""
+        """Batches in an epoch; of whole users, at most."""
         return -(-self.n_pairs // self.batch_size)
 
     def epoch(
@@ -98,26 +104,56 @@ class Sampler:
         Args:
             generator: draws unseen and near items; a resume needs its state after a batch.
         """
+        shuffle = torch.Generator(device=self.users.device).manual_seed(seed * 1_000_003 + epoch)
+        if self.whole_users:
+            for users in self._users(shuffle)[skip:]:
+                _, at = self._pairs_of(ascending(users))
+                weights = None if self.weights is None else self.weights.index_select(0, at)
+                yield self._batch(at, weights, generator)
+        else:
+            order = self._pairs(shuffle)
+            for start in range(skip * self.batch_size, self.n_pairs, self.batch_size):
+                # By rising number, so that a user's pairs and what is looked up for her lie close.
+                at = ascending(order[start : start + self.batch_size])
+                yield self._batch(at, None, generator)
+
+    def _users(self, shuffle: torch.Generator) -> list[Tensor]:
+        """All users with items in a new order, batch by batch."""
+        able = self.counts.nonzero().squeeze(1)
+        order = torch.randperm(len(able), generator=shuffle, device=able.device)
+        users = able.index_select(0, order)
+        ends = torch.cumsum(self.counts.index_select(0, users), 0)
+        _, sizes = torch.unique_consecutive((ends - 1) // self.batch_size, return_counts=True)
+        return list(users.split(sizes.tolist()))
+
+    def _pairs(self, shuffle: torch.Generator) -> Tensor:
+        """(n_pairs,) the pairs that an epoch visits, in its order."""
         device = self.users.device
-        shuffle = torch.Generator(device=device).manual_seed(seed * 1_000_003 + epoch)
         order = torch.randperm(self.n_pairs, generator=shuffle, device=device)
-        if self.shares is not None:
-            within = torch.rand((), generator=shuffle, device=device, dtype=torch.float64)
-            order = torch.searchsorted(self.shares, order + within, right=True).clamp_(
-                max=self.n_pairs - 1
-            )
-        for start in range(skip * self.batch_size, self.n_pairs, self.batch_size):
-            # By rising number, so that a user's pairs and what is looked up for her lie close.
-            rows = ascending(order[start : start + self.batch_size])
-            users = self.users.index_select(0, rows).long()
-            seen = self.items.index_select(0, rows).long()
-            taken = None
-            if self.shared:
-                unseen = self._pool(generator)
-                taken = self._taken_of(unseen, users)
-            else:
-                unseen = self._own(users, generator)
-            yield Batch(users, seen, unseen, taken, self._near(seen, generator))
+        if self.shares is None:
+            return order
+        within = torch.rand((), generator=shuffle, device=device, dtype=torch.float64)
+        at = torch.searchsorted(self.shares, order + within, right=True)
+        return at.clamp_(max=self.n_pairs - 1)
+
+    def _pairs_of(self, users: Tensor) -> tuple[Tensor, Tensor]:
+        """All pairs of some users: the place of each one's user, rising, and its number."""
+        counts = self.counts.index_select(0, users)
+        row = torch.repeat_interleave(counts)
+        shift = self.starts.index_select(0, users) - torch.cumsum(counts, 0) + counts
+        return row, shift.index_select(0, row).add_(torch.arange(len(row), device=row.device))
+
+    def _batch(self, at: Tensor, weights: Tensor | None, generator: torch.Generator) -> Batch:
+        """The batch of some pairs, by rising number, with what is drawn for them."""
+        seen = self.items.index_select(0, at).long()
+        users, row = torch.unique_consecutive(self.users.index_select(0, at), return_inverse=True)
+        users, taken = users.long(), None
+        if self.shared:
+            unseen = self._pool(generator)
+            taken = self._taken_of(unseen, users)
+        else:
+            unseen = self._own(users.index_select(0, row), generator)
+        return Batch(users, seen, row, unseen, taken, self._near(seen, generator), weights)
 
     def _pool(self, generator: torch.Generator) -> Tensor:
         """(n,) distinct uniform items, ascending; of many items a few less than asked for."""
@@ -137,19 +173,14 @@ class Sampler:
         return self.near.view(-1).index_select(0, seen * k + column)
 
     def _taken_of(self, pool: Tensor, users: Tensor) -> Tensor:
-        """b·n + k for every user b of the batch and item k of the pool that she has."""
+        """r·n + k for every user r of the batch and item k of the pool that she has."""
         n = len(pool)
         self._place.index_copy_(0, pool, torch.arange(n, device=pool.device))
-        counts = self.counts.index_select(0, users)
-        ends = torch.cumsum(counts, 0)
-        shift = self.starts.index_select(0, users) - ends + counts
-        shift = torch.repeat_interleave(shift, counts)  # one entry per user and item of hers
-        at = shift + torch.arange(len(shift), device=shift.device)
+        row, at = self._pairs_of(users)
         column = self._place.index_select(0, self.items.index_select(0, at))
         self._place.index_fill_(0, pool, -1)
         hits = (column >= 0).nonzero().squeeze(1)
-        row = torch.searchsorted(ends, hits, right=True)
-        return row * n + column.index_select(0, hits)
+        return row.index_select(0, hits) * n + column.index_select(0, hits)
 
     def _own(self, users: Tensor, generator: torch.Generator) -> Tensor:
         """(B, m) uniform items that the users have not taken.
@@ -175,11 +206,3 @@ class Sampler:
         """Places of the (user, item) keys that are train pairs."""
         at = torch.searchsorted(self.keys, keys).clamp_(max=self.n_pairs - 1)
         return (self.keys.index_select(0, at) == keys).nonzero().squeeze(1)
-
-
-def _shares(train: Pairs) -> np.ndarray:
-    """(n,) float64 running sums of the weights, scaled to end at the number of pairs."""
-    assert train.weights is not None
-    ends = np.cumsum(train.weights.astype(np.float64))
-    shares: np.ndarray = ends * (len(train) / ends[-1])
-    return shares

@@ -12,7 +12,7 @@ from torch.nn.functional import normalize
 from elasticrec.data.interactions import Pairs
 from elasticrec.training.bases import Base
 from elasticrec.training.bases.factorization import AggregatedFactorization, Factorization
-from elasticrec.training.bases.history import Histories, History
+from elasticrec.training.bases.history import History
 from elasticrec.training.bases.lightgcn import Graph, LightGCN
 from elasticrec.training.config import TrainConfig
 
@@ -26,14 +26,10 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
     needs_graph = config.base == "lightgcn" or config.init == "spectral"
     graph = Graph(train, where) if needs_graph else None
     users, items = first_vectors(train, config, generator, graph)
-    # The cosine loss ignores scale; of diversity only the printed form does not.
-    printed = config.diversity and config.diversity_form == "printed"
-    units = config.loss == "softmax" and not printed
     if config.base == "history":
-        return History(items, Histories(train, where), units=units)
+        return History(items)
     if config.aggregation:
-        histories = Histories(train, where)
-        return AggregatedFactorization(users * config.own_norm, items, histories, units=units)
+        return AggregatedFactorization(users * config.own_norm, items, train)
     if config.base == "mf":
         return Factorization(users, items)
     assert graph is not None

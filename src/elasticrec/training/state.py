@@ -35,11 +35,8 @@ class TrainingState:
         self.config, self.base, self.generator = config, base, generator
         self.sampler = Sampler(
             split.train,
-            batch_size=config.batch_size,
-            unseen=config.negatives,
-            shared=config.loss == "softmax",
-            permuted=config.permuted,
-            redraws=config.redraws,
+            config,
+            whole_users=base.whole_users,
             near=cooccurrence.items if config.cooccurrence and cooccurrence else None,
             device=generator.device,
         )
@@ -63,17 +60,14 @@ class TrainingState:
         users, vectors = self.base.forward(leaves, batch)
         seen, unseen, *near = vectors
         loss = self.loss(
-            Vectors(
-                users, seen, unseen.view(*batch.unseen.shape, -1),
-                near=near[0] if near else None, units=self.base.units,
-            ),
+            Vectors(users, seen, unseen.view(*batch.unseen.shape, -1), near[0] if near else None),
             batch,
-        )  # fmt: skip
+        )
         found = torch.autograd.grad(loss, list(leaves.tensors.values()))
         grads = dict(zip(leaves.tensors, found, strict=True))
         with torch.no_grad():
             if self.config.l2:
-                add_l2(self.config.l2 / len(batch.users), leaves, grads, batch)
+                add_l2(self.config.l2 / len(batch.seen), leaves, grads, batch)
             rate = learning_rate(self.config, self.progress.steps, self.n_steps)
             self.optimizer.step(grads, leaves.touched, rate)
             self._loss_sum += loss

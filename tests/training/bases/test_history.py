@@ -1,4 +1,4 @@
-"""Sums of histories against a slow loop, their backward, and the bases built on them."""
+"""Sums of histories against a slow loop, their gradient, and the bases built on them."""
 
 import numpy as np
 import pytest
@@ -9,128 +9,132 @@ from hypothesis import strategies as st
 from elasticrec.data.interactions import Pairs
 from elasticrec.training.bases import Leaves
 from elasticrec.training.bases.factorization import AggregatedFactorization
-from elasticrec.training.bases.history import Histories, History, sum_of_others
-from elasticrec.training.rows import unit as rows_of_norm_1
+from elasticrec.training.bases.history import History, everyone, sums
 from elasticrec.training.sampler import Batch
 
 
 def draw(seed, n_users=7, n_items=9, share=0.4):
-    """Train pairs, item vectors, and a batch of some of the pairs in any order, some twice."""
+    """Train pairs, item vectors, and a batch of some users with all their items."""
     rng = np.random.default_rng(seed)
     taken = rng.random((n_users, n_items)) < share
     taken[0, :2] = True
     users, items = np.nonzero(taken)
     train = Pairs.from_arrays(users, items, n_users=n_users, n_items=n_items)
-    some = rng.integers(len(users), size=12)
-    batch = Batch(
-        torch.from_numpy(users[some]), torch.from_numpy(items[some]), torch.tensor([0, 3])
-    )
+    batch = batch_of(train, np.flatnonzero((train.per_user > 0) & (rng.random(n_users) < 0.7)))
     return train, torch.randn(n_items, 4, generator=torch.Generator().manual_seed(seed)), batch
+
+
+def batch_of(train, users):
+    histories = [train.of(user) for user in users]
+    row = np.repeat(np.arange(len(users)), [len(history) for history in histories])
+    seen = np.concatenate(histories) if len(users) else np.zeros(0)
+    numbers = [torch.from_numpy(np.asarray(x, dtype=np.int64)) for x in (users, seen, row)]
+    return Batch(*numbers, torch.tensor([0, 3]))
 
 
 def unit(vector):
     return vector / vector.norm() if float(vector.detach().norm()) > 1e-12 else vector * 0
 
 
-def others_slowly(train, items, batch):
-    """One pair after the other: her items but the seen one, each of norm 1, summed, of norm 1."""
-    rows = []
-    for user, seen in zip(batch.users.tolist(), batch.seen.tolist(), strict=True):
-        rest = [unit(items[i]) for i in train.of(user) if i != seen]
-        rows.append(unit(torch.stack(rest).sum(dim=0)) if rest else items[0] * 0)
-    return torch.stack(rows)
+def sums_slowly(train, items, batch):
+    """Each user's items of norm 1, summed, of norm 1; and the same without each seen item."""
+    zero = items[0] * 0
 
+    def total(user, without=None):
+        return unit(sum((unit(items[i]) for i in train.of(user) if i != without), start=zero))
 
-def others(train, items, batch):
-    units = rows_of_norm_1(items)
-    return sum_of_others(units, units[batch.seen], Histories(train).bags(batch.users))
+    own = [total(user) for user in batch.users.tolist()]
+    asking = [
+        total(batch.users[r], seen)
+        for r, seen in zip(batch.row.tolist(), batch.seen.tolist(), strict=True)
+    ]
+    return tuple(torch.stack(x) if x else items[:0] for x in (own, asking))
 
 
 @settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 2**31), share=st.sampled_from([0.05, 0.4, 1.0]))
-def test_others_are_those_of_a_slow_loop(seed, share):
+def test_sums_are_those_of_a_slow_loop(seed, share):
     train, items, batch = draw(seed, share=share)
-    found = others(train, items, batch)
-    torch.testing.assert_close(found, others_slowly(train, items, batch), atol=1e-5, rtol=1e-5)
+    found = sums(items[batch.seen], batch)
+    for mine, wanted in zip(found, sums_slowly(train, items, batch), strict=True):
+        torch.testing.assert_close(mine, wanted, atol=1e-5, rtol=1e-5)
 
 
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 2**31))
-def test_gradient_of_others_is_that_of_the_slow_loop(seed):
+def test_gradient_of_sums_is_that_of_the_slow_loop(seed):
     train, items, batch = draw(seed, share=0.6)
-    weights = torch.randn(12, 4, generator=torch.Generator().manual_seed(seed + 1))
     grads = []
-    for summed in (others, others_slowly):
+    for quick in (True, False):
         leaf = items.clone().requires_grad_()
-        grads.append(torch.autograd.grad((summed(train, leaf, batch) * weights).sum(), leaf)[0])
+        own, asking = sums(leaf[batch.seen], batch) if quick else sums_slowly(train, leaf, batch)
+        generator = torch.Generator().manual_seed(seed)
+        total = sum((x * torch.randn(x.shape, generator=generator)).sum() for x in (own, asking))
+        grads.append(torch.autograd.grad(total, leaf)[0])
     torch.testing.assert_close(grads[0], grads[1], atol=1e-4, rtol=1e-4)
 
 
-def test_a_user_with_one_item_has_no_others_and_disturbs_no_gradient():
+def test_a_user_with_one_item_asks_with_nothing_and_disturbs_no_gradient():
     train = Pairs.from_arrays(np.array([0, 1, 1]), np.array([0, 0, 1]), n_users=2, n_items=2)
-    batch = Batch(torch.tensor([0, 1]), torch.tensor([0, 1]), torch.tensor([1]))
+    batch = batch_of(train, [0, 1])
     items = torch.tensor([[3.0, 4.0], [1.0, 0.0]], requires_grad=True)
-    found = others(train, items, batch)
-    torch.testing.assert_close(found, torch.tensor([[0.0, 0.0], [0.6, 0.8]]))
-    (grad,) = torch.autograd.grad(found.sum(), items)
-    # Only user 1 matters: d(x/|x|)/dx at (3, 4), summed over both outputs.
-    torch.testing.assert_close(grad, torch.tensor([[4 / 125, -3 / 125], [0.0, 0.0]]))
+    asking = sums(items[batch.seen], batch).asking
+    torch.testing.assert_close(asking, torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.6, 0.8]]))
+    (grad,) = torch.autograd.grad(asking.sum(), items)
+    # Of user 1 alone: d(x/|x|)/dx at (3, 4) and at (1, 0), summed over both outputs.
+    torch.testing.assert_close(grad, torch.tensor([[4 / 125, -3 / 125], [0.0, 1.0]]))
 
 
 def test_everyone_is_the_normalised_sum_of_unit_vectors():
     train, items, _ = draw(5)
-    found = Histories(train).everyone(items)
+    found = everyone(train, items)
     for user in range(train.n_users):
-        wanted = unit(torch.stack([unit(items[i]) for i in train.of(user)]).sum(dim=0))
+        wanted = unit(sum((unit(items[i]) for i in train.of(user)), start=items[0] * 0))
         torch.testing.assert_close(found[user], wanted, atol=1e-5, rtol=1e-5)
 
 
 def test_everyone_without_items_is_zero():
     train = Pairs.from_arrays(np.array([1]), np.array([0]), n_users=3, n_items=2)
-    found = Histories(train).everyone(torch.eye(2))
-    assert found.tolist() == [[0, 0], [1, 0], [0, 0]]
+    assert everyone(train, torch.eye(2)).tolist() == [[0, 0], [1, 0], [0, 0]]
 
 
-@pytest.mark.parametrize("units", [False, True])
-def test_users_are_their_others_and_items_the_rows_named(units):
+def test_users_are_sums_of_their_items_and_items_the_rows_named():
     train, items, batch = draw(2)
-    base = History(items, Histories(train), units=units)
+    base = History(items)
     users, vectors = base.forward(Leaves(base.tables), batch)
-    torch.testing.assert_close(users, others_slowly(train, items, batch), atol=1e-5, rtol=1e-5)
-    wanted = rows_of_norm_1(items) if units else items
+    for mine, wanted in zip(users, sums_slowly(train, items, batch), strict=True):
+        torch.testing.assert_close(mine, wanted, atol=1e-5, rtol=1e-5)
     for found, numbers in zip(vectors, batch.items, strict=True):
-        torch.testing.assert_close(found, wanted[numbers])
+        torch.testing.assert_close(found, items[numbers])
 
 
-def test_a_step_touches_the_histories_and_the_batchs_items_alone():
+def test_a_step_touches_the_batchs_items_alone():
     train = Pairs.from_arrays(np.array([0, 0, 1]), np.array([5, 9, 7]), n_users=2, n_items=20)
-    batch = Batch(torch.tensor([0]), torch.tensor([5]), torch.tensor([2, 3]), None,
-                  torch.tensor([11]))  # fmt: skip
-    base = History(torch.randn(20, 4), Histories(train))
+    batch = batch_of(train, [0])
+    base = History(torch.randn(20, 4))
     leaves = Leaves(base.tables)
     base.forward(leaves, batch)
-    assert leaves.touched["items"].tolist() == [2, 3, 5, 9, 11]
-    assert leaves.tensors["items"].shape == (5, 4)
+    assert leaves.touched["items"].tolist() == [0, 3, 5, 9]
+    assert leaves.tensors["items"].shape == (4, 4)
 
 
-@pytest.mark.parametrize("units", [False, True])
 @pytest.mark.parametrize("more", [0, 90])  # items that nobody has: enough for rows, not the whole
-def test_the_gradient_of_a_base_is_that_of_the_slow_loop(units, more):
+def test_the_gradient_of_a_base_is_that_of_the_slow_loop(more):
     """Items weigh in as themselves and in their users' sums at once."""
     train, items, batch = draw(3, share=0.6)
     items = torch.cat([items, torch.ones(more, 4)])
-    weights = torch.randn(2, 12, 4, generator=torch.Generator().manual_seed(1))
 
     def total(users, seen):
-        return (users * weights[0]).sum() + (seen * weights[1]).sum()
+        generator = torch.Generator().manual_seed(1)
+        parts = (*users, seen)
+        return sum((x * torch.randn(x.shape, generator=generator)).sum() for x in parts)
 
-    base = History(items, Histories(train), units=units)
+    base = History(items)
     leaves = Leaves(base.tables)
     users, (seen, _) = base.forward(leaves, batch)
     (found,) = torch.autograd.grad(total(users, seen), leaves.tensors["items"])
     leaf = items.clone().requires_grad_()
-    given = rows_of_norm_1(leaf) if units else leaf
-    slow = total(others_slowly(train, leaf, batch), given[batch.seen])
+    slow = total(sums_slowly(train, leaf, batch), leaf[batch.seen])
     (wanted,) = torch.autograd.grad(slow, leaf)
     assert bool(leaves.touched) == bool(more)
     for rows in leaves.touched.values():
@@ -142,11 +146,13 @@ def test_the_gradient_of_a_base_is_that_of_the_slow_loop(units, more):
 def test_an_aggregated_user_is_her_own_vector_plus_her_items():
     train, items, batch = draw(4)
     own = torch.randn(train.n_users, 4, generator=torch.Generator().manual_seed(9))
-    base = AggregatedFactorization(own, items, Histories(train))
+    base = AggregatedFactorization(own, items, train)
     users, vectors = base.forward(Leaves(base.tables), batch)
-    wanted = own[batch.users] + others_slowly(train, items, batch)
-    torch.testing.assert_close(users, wanted, atol=1e-5, rtol=1e-5)
+    of_items = sums_slowly(train, items, batch)
+    mine = own[batch.users]
+    torch.testing.assert_close(users.vectors, mine + of_items[0], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(users.asking, mine[batch.row] + of_items[1], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(vectors[0], items[batch.seen])
     final_users, final_items = base.final()
-    torch.testing.assert_close(final_users, own + base.histories.everyone(items))
+    torch.testing.assert_close(final_users, own + everyone(train, items))
     assert final_items is items

@@ -69,11 +69,11 @@ def test_propagation_is_eq_1(seed, layers, readout, share):
 @pytest.mark.parametrize("readout", ["final", "mean"])
 def test_backward_is_that_of_autograd_through_a_dense_matrix(layers, readout):
     train, users, items = draw(3)
-    batch = Batch(torch.tensor([0, 2, 2]), torch.tensor([1, 5, 0]), torch.tensor([7]))
-    weights = torch.randn(3 + 4, 3, generator=torch.Generator().manual_seed(0))
+    batch = Batch(*(torch.tensor(x) for x in ([0, 2], [1, 5, 0], [0, 1, 1], [7])))
+    weights = torch.randn(2 + 3 + 4, 3, generator=torch.Generator().manual_seed(0))
 
     def loss(some_users, some_items):
-        return (torch.cat([some_users, *some_items]) * weights).sum()
+        return (torch.cat([*some_users, *some_items]) * weights).sum()
 
     base = LightGCN(users, items, Graph(train), layers=layers, readout=readout)
     leaves = Leaves(base.tables)
@@ -87,7 +87,8 @@ def test_backward_is_that_of_autograd_through_a_dense_matrix(layers, readout):
         powers.append(A @ powers[-1])
     out = powers[-1] if readout == "final" else torch.stack(powers).mean(dim=0)
     U, V = out.split([len(users), len(items)])
-    value = loss(U[batch.users], [V[at] for at in batch.items])
+    some_users = U[batch.users]
+    value = loss((some_users, some_users[batch.row]), [V[at] for at in batch.items])
     wanted = torch.autograd.grad(value, both)[0].split([len(users), len(items)])
     for mine, theirs in zip(found, wanted, strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)

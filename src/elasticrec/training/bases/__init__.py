@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
 from elasticrec.training.rows import Leaves, Tables
 from elasticrec.training.sampler import Batch
 
-__all__ = ["Base", "Leaves", "Tables"]
+__all__ = ["Base", "Leaves", "Tables", "Users"]
+
+
+class Users(NamedTuple):
+    """The users of a batch, as they are and as they ask for one of their items."""
+
+    vectors: Tensor
+    """(b, D) of the batch's users."""
+    asking: Tensor
+    """(B, D) of each pair's user, made without the pair's item, so that it cannot copy it."""
 
 
 class Base(Protocol):
@@ -18,11 +27,11 @@ class Base(Protocol):
     name: str
     tables: Tables
     """Trainable tensors by name; those named `users` (U, D) and `items` (V, D) may have L2."""
-    units: bool
-    """True: `forward` gives items as vectors of norm 1, which is all that cosines need."""
+    whole_users: bool
+    """True: a batch has to hold all items of its users."""
 
-    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) vectors of the batch's users, and (n, D) of each part of `batch.items`.
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
+        """The batch's users, and (n, D) vectors of each part of `batch.items`.
 
         Args:
             leaves: gives the tables, or rows of them, that are to have gradients.

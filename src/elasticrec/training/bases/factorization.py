@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Leaves, Tables
-from elasticrec.training.bases.history import Histories, from_touched
-from elasticrec.training.rows import take
+from elasticrec.data.interactions import Pairs
+from elasticrec.training.bases import Leaves, Tables, Users
+from elasticrec.training.bases.history import everyone, sums
+from elasticrec.training.rows import named_rows
 from elasticrec.training.sampler import Batch
 
 
@@ -15,14 +15,14 @@ class Factorization:
     """Matrix factorisation; a step touches only the rows of its batch."""
 
     name = "mf"
-    units = False
+    whole_users = False
 
     def __init__(self, users: Tensor, items: Tensor) -> None:
         self.tables: Tables = {"users": users, "items": items}
 
-    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
         """The rows of the batch's users, and those of its items."""
-        return user_rows(leaves, batch), item_rows(leaves, batch)
+        return own_users(leaves, batch), named_rows(leaves, "items", batch.items)
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items."""
@@ -30,37 +30,28 @@ class Factorization:
 
 
 class AggregatedFactorization:
-    """A user is her own vector plus the normalised sum of her items' unit vectors.
-
-    In training the sum leaves out the seen item, so that the user's vector cannot copy it.
-    """
+    """A user is her own vector plus the normalised sum of her items' unit vectors."""
 
     name = "mf"
+    whole_users = True
 
-    def __init__(
-        self, users: Tensor, items: Tensor, histories: Histories, *, units: bool = False
-    ) -> None:
+    def __init__(self, users: Tensor, items: Tensor, train: Pairs) -> None:
         self.tables: Tables = {"users": users, "items": items}
-        self.histories, self.units = histories, units
+        self.train = train
 
-    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) own vectors plus normalised sums of the users' other items; and the items."""
-        others, items = from_touched(self.histories, leaves, batch, units=self.units)
-        return user_rows(leaves, batch) + others, items
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
+        """Own vectors plus normalised sums of the users' items; and the items."""
+        own, items = own_users(leaves, batch), named_rows(leaves, "items", batch.items)
+        of_items = sums(items[0], batch)
+        return Users(own.vectors + of_items.vectors, own.asking + of_items.asking), items
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) own vectors plus normalised sums of all their items, and (V, D) items."""
         items = self.tables["items"]
-        return self.tables["users"] + self.histories.everyone(items), items
+        return self.tables["users"] + everyone(self.train, items), items
 
 
-def user_rows(leaves: Leaves, batch: Batch) -> Tensor:
-    """(B, D) the batch's rows of the table `users`."""
-    rows, places = leaves.rows("users", batch.users)
-    return rows.index_select(0, places)
-
-
-def item_rows(leaves: Leaves, batch: Batch) -> list[Tensor]:
-    """(n, D) the rows of the table `items` for each part of the batch's items."""
-    rows, places = leaves.rows("items", torch.cat(batch.items))
-    return take(rows, list(places.split([len(part) for part in batch.items])))
+def own_users(leaves: Leaves, batch: Batch) -> Users:
+    """The batch's rows of the table `users`."""
+    (vectors,) = named_rows(leaves, "users", [batch.users])
+    return Users(vectors, vectors.index_select(0, batch.row))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Leaves, Tables
+from elasticrec.training.bases import Leaves, Tables, Users
 from elasticrec.training.rows import take
 from elasticrec.training.sampler import Batch
 
@@ -68,7 +68,7 @@ class LightGCN:
     """LightGCN with L layers; every step propagates the whole graph."""
 
     name = "lightgcn"
-    units = False
+    whole_users = False
 
     def __init__(
         self, users: Tensor, items: Tensor, graph: Graph, *, layers: int, readout: Readout
@@ -76,12 +76,13 @@ class LightGCN:
         self.tables: Tables = {"users": users, "items": items}
         self.graph, self.layers, self.readout = graph, layers, readout
 
-    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """(B, D) propagated vectors of the batch's users, and of its items."""
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
+        """Propagated vectors of the batch's users, and of its items."""
         all_users, all_items = _Propagate.apply(
             leaves.whole("users"), leaves.whole("items"), self.graph, self.layers, self.readout
         )
-        return all_users.index_select(0, batch.users), take(all_items, batch.items)
+        users = all_users.index_select(0, batch.users)
+        return Users(users, users.index_select(0, batch.row)), take(all_items, batch.items)
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items after propagation."""
