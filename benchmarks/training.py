@@ -33,10 +33,10 @@ import torch
 
 from benchmarks.lines import append, comparison
 from benchmarks.plain.bpr import BATCH, L2, LAYERS, RATE, Loop, Reference, Vectorised
+from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.data.synthetic import planted_world
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.cooccurrence import Cooccurrence
 from elasticrec.training.setup import keep_freed_memory, make_base
 from elasticrec.training.state import TrainingState
 

@@ -105,7 +105,7 @@ def test_a_training_that_was_stopped_goes_on(whole, tiny_split, tmp_path) -> Non
 def test_other_settings_redo_what_depends_on_them(whole, tiny_split, tmp_path) -> None:
     made, _, preset = whole
     root = Path(shutil.copytree(made.root, tmp_path / "MODEL"))
-    votes = replace(preset, order=replace(preset.order, vote_weight=1e-3))
+    votes = replace(preset, order=replace(preset.order, vote_weight=1.0))
     assert tuple(fit(tiny_split, root, votes)[1]) == WORK[3:]
     others = replace(votes, order=replace(votes.order, n_persons=50))
     assert {"order", "measure"} <= set(fit(tiny_split, root, others)[1])

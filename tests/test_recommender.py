@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -126,6 +128,86 @@ def test_repr_says_what_it_is(fitted: ElasticRecommender) -> None:
     assert "not fitted" not in repr(fitted)
 
 
+def test_it_has_the_habits_of_scikit_learn(fitted: ElasticRecommender) -> None:
+    from sklearn.base import clone
+
+    made = clone(ElasticRecommender("demo", seed=3, epochs=2, betas=(0.8, 0.9)))
+    assert made.get_params() == {
+        "preset": "demo", "seed": 3, "device": "auto", "epochs": 2, "betas": (0.8, 0.9),
+    }  # fmt: skip
+    assert made.set_params(epochs=5, seed=1) is made
+    assert (made.config.train.epochs, made.config.order.seed) == (5, 1)
+    assert made.config.train.betas == (0.8, 0.9)
+    with pytest.raises(InputError, match="unknown setting 'epoch'"):
+        made.set_params(epoch=5)
+    assert "not fitted" in repr(clone(fitted))
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+def test_a_pickle_is_whole(two_tastes) -> None:
+    first = quick(epochs=2).fit(two_tastes)
+    expected, content = first.recommend(3), pickle.dumps(first)
+    del first  # and with it its folder
+    second = pickle.loads(content)
+    assert second.recommend(3) == expected
+    assert second.get_params() == quick(epochs=2).get_params()
+    assert copy.deepcopy(second).recommend(3) == expected
+    assert pickle.loads(pickle.dumps(quick())).get_params() == quick().get_params()
+
+
+def test_many_persons_get_a_frame(loaded: ElasticRecommender, caplog) -> None:
+    found = loaded.recommend(users=[14, 5, "21"], k=3, exclude=[1001])
+    assert (
+        "1 of 3 users are unknown, skipped, the first is 5; ids look like 0, 7, 14" in caplog.text
+    )
+    assert found.columns == ["user", "place", "item", "score", "title"]
+    assert found["user"].to_list() == [14] * 3 + [21] * 3
+    assert found["place"].to_list() == [1, 2, 3] * 2
+    expected = [e.id for user in (14, 21) for e in loaded.recommend(user, k=3, exclude=[1001])]
+    assert found["item"].to_list() == expected
+    histories = [[1003, 1004], (7,), [1010, 1003, 1010]]
+    allowed = list(range(1000, 1050))
+    found = loaded.recommend(items=histories, k=2, only=allowed)
+    assert found["user"].to_list() == [0, 0, 2, 2]
+    assert "1 of 3 persons have no known item, skipped" in caplog.text
+    expected = [
+        e.id for n in (0, 2) for e in loaded.recommend(items=histories[n], k=2, only=allowed)
+    ]
+    assert found["item"].to_list() == expected
+
+
+def test_baselines_stand_beside_an_evaluation(loaded: ElasticRecommender) -> None:
+    found = loaded.evaluate(metrics=["recall@9", "coverage@9"])
+    assert list(found.baselines) == ["itemknn", "popularity"]
+    assert all(each.n_users == found.n_users for each in found.baselines.values())
+    lines = repr(found).splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["model", "itemknn", "popularity"]
+    assert f"recall@9 {found.metrics['recall@9']:.4f}" in lines[0]
+
+
+def test_loaded_it_keeps_its_settings(fitted: ElasticRecommender, tiny_model, tmp_path) -> None:
+    fitted.save(tmp_path / "MODEL")
+    again = ElasticRecommender.load(tmp_path / "MODEL", device="cpu")
+    assert again.get_params() == fitted.get_params()
+    assert again.config == fitted.config
+    of_command = ElasticRecommender.load(tiny_model.root)
+    assert of_command.preset == "demo"
+    assert of_command.settings["n_blocks"] == 4
+    assert of_command.config.compression.stages == 2  # not of the training, but kept
+
+
+def test_callbacks_are_told_numbers(two_tastes) -> None:
+    told = []
+    made = quick(epochs=4, evaluate_every=2).fit(
+        two_tastes, callbacks=[lambda *numbers: told.append(numbers)]
+    )
+    validations = [(step, values) for stage, step, values in told if stage == "validation"]
+    assert [step for step, _ in validations] == [2, 4]
+    assert set(validations[0][1]) == {"loss", "recall@50"}
+    measured = {step: values for stage, step, values in told if stage == "measure"}
+    assert measured[made.model.curve["points"][-1]["bytes"]]["recall@50"] > 0
+
+
 def test_before_fit_everything_is_refused(tmp_path) -> None:
     for ask in ("evaluate", "recommend"):
         with pytest.raises(InputError, match="is not fitted, expected fit"):
@@ -168,6 +250,20 @@ def test_unknown_settings_are_refused() -> None:
         (lambda r, _: r.recommend(7, items=[1000]), "and not both"),
         (lambda r, _: r.recommend(11), "no user 11 in the data; ids look like 0, 7, 14"),
         (lambda r, _: r.recommend([7]), r"no user \[7\] in the data"),
+        (lambda r, _: r.recommend(users=[11]), "none of 1 users is known; ids look like 0, 7, 14"),
+        (lambda r, _: r.recommend(users="14"), "users: '14', expected a list of ids"),
+        (lambda r, _: r.recommend(users=[7], items=[[1000]]), "users or items, and not both"),
+        (lambda r, _: r.recommend(7, users=[7]), "user 7 beside users or histories"),
+        (lambda r, _: r.recommend(items=[[1000], 1001]), "items given: 1001, expected a list"),
+        (lambda r, _: ElasticRecommender(betas=0.9), "betas is 0.9, expected a tuple"),
+        (lambda r, _: ElasticRecommender(device="tpu"), "device is 'tpu', expected auto"),
+        (lambda r, p: r.customize(1.5e6, p / "w"), "a budget of 1500000.0, expected a text"),
+        (lambda r, p: r.customize("5KB", 7), "path is 7, expected a path"),
+        (lambda r, p: r.save(7), "folder is 7, expected a path"),
+        (lambda r, p: r.fit("goodbooks", titles=7), "titles is 7, expected a path"),
+        (lambda r, p: r.fit("goodbooks", min_interactions="5"), "min-interactions is '5'"),
+        (lambda r, p: r.fit("goodbooks", user=5), "user is 5, expected the name of a column"),
+        (lambda r, p: r.fit("goodbooks", callbacks=[5]), r"callbacks: \[5\], expected a list"),
         (lambda r, _: r.recommend(items="1000"), "items given: '1000', expected a list of ids"),
         (lambda r, _: r.recommend(items=1000), "items given: 1000, expected a list of ids"),
         (lambda r, _: r.recommend(items=[]), "none of the items given is known"),

@@ -15,10 +15,10 @@ import numpy as np
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.evaluation.scoring import effective
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.training.loop import train
 from elasticrec.training.losses import Loss, Vectors
 from elasticrec.training.sampler import Batch

@@ -23,10 +23,10 @@ import numpy as np
 from elasticrec.compression.config import CompressionConfig, LinearConfig
 from elasticrec.compression.linear import linear_lists, shared_weight
 from elasticrec.compression.neighbours import Neighbours, pack_lists
+from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
 from elasticrec.space import Budget
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import by_popularity, validation_recall
 from experiments.baselines.packing import pack, packed_bytes, unpack

@@ -40,6 +40,7 @@ FILES = {
     "stream": "stream.elastic",
     "catalogue": "catalogue.json",
     "curve": "curve.json",
+    "card": "README.md",
     "samples": "samples.npz",
     "estimator": "estimator.safetensors",
 }

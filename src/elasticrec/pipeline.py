@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,16 +25,22 @@ from elasticrec.compression.neighbours import make_neighbours
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
+from elasticrec.evaluation.baselines import BASELINES
 from elasticrec.evaluation.choosing import Choice
 from elasticrec.files import save_bytes, written_whole
 from elasticrec.model import Model
 from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
 
+if TYPE_CHECKING:
+    from elasticrec.training.loop import Step
+
 log = logging.getLogger(__name__)
 
 Report = Callable[[str, str], None]
 """Told the stage and, in a few words, what it does."""
+Callback = Callable[[str, int, dict[str, float]], None]
+"""Told numbers for a tracker: the stage, the step (of `measure`: bytes), and values by name."""
 STAGES = ("prepare", "train", "compress", "order", "write", "measure")
 
 
@@ -50,6 +57,7 @@ def fit(
     report: Report = _quiet,
     stop: Callable[[], bool] = lambda: False,
     force: bool = False,
+    callbacks: Sequence[Callback] = (),
 ) -> Model:
     """The finished model of a split: every stage that is not fresh runs.
 
@@ -60,17 +68,20 @@ def fit(
         report: told what happens, a line at a time.
         stop: asked while training; a run that stops is taken up again by the same call.
         force: replace a model of other data.
+        callbacks: told numbers of the stages that run.
     """
     with changed(root) as model:
         prepare(model, split, preset, report, force=force)
-        train(model, preset, device=device, report=report, stop=stop)
+        train(model, preset, device=device, report=report, stop=stop, callbacks=callbacks)
         if model.table.score == "tiled":
             report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
+            describe(model)
             return model
         compress_model(model, preset, device=device, report=report)
         order(model, preset, device=device, report=report)
         write(model, report)
-        measure_curve(model, preset, device=device, report=report)
+        measure_curve(model, preset, device=device, report=report, callbacks=callbacks)
+        describe(model)
     return model
 
 
@@ -100,6 +111,7 @@ def train(
     device: str = "auto",
     report: Report = _quiet,
     stop: Callable[[], bool] = lambda: False,
+    callbacks: Sequence[Callback] = (),
 ) -> None:
     """Train the table; a checkpoint beside the parts lets a run that was cut off go on."""
     from elasticrec.training.loop import train as train_table
@@ -109,11 +121,20 @@ def train(
         return
     checkpoint = model.root / "checkpoint.safetensors"
     epochs = preset.train.sized(model.split.train).epochs
+
+    def on_step(step: Step) -> None:
+        log.info("%s", step)
+        _tell(callbacks, "train", step.done, {"loss": step.loss})
+
     with _timed(model, "train", report, f"{preset.train.base}, {epochs} epochs"):
         trained = train_table(
-            model.split, preset.train, device=device, checkpoint=checkpoint, resume=True, stop=stop
-        )
+            model.split, preset.train, device=device, checkpoint=checkpoint, resume=True,
+            stop=stop, report=on_step,
+        )  # fmt: skip
         model.save_part("table", trained.table, made_from=("split",), config=config)
+    for each in trained.progress.validations:
+        values = {"loss": each["loss"], preset.train.metric: each["value"]}
+        _tell(callbacks, "validation", int(each["epoch"]), values)
     model.describe(
         trained=datetime.now(UTC).date().isoformat(),
         epochs=trained.progress.epoch,
@@ -212,13 +233,23 @@ def _serial(day: str) -> int:
 
 
 def measure_curve(
-    model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet
+    model: Model,
+    preset: Preset,
+    *,
+    device: str = "auto",
+    report: Report = _quiet,
+    callbacks: Sequence[Callback] = (),
 ) -> None:
     """Measure prefixes of the stream on validation persons; if possible, on others than chose."""
     from elasticrec.stream.curve import CurveConfig, curve_of
 
     config = CurveConfig(persons=preset.curve_persons, metric=preset.order.metric)
-    settings = {**asdict(config), "chose": preset.order.n_persons, "seed": preset.order.seed}
+    settings = {
+        **asdict(config),
+        "baselines": [*BASELINES],
+        "chose": preset.order.n_persons,
+        "seed": preset.order.seed,
+    }
     if model.fresh("curve", settings):
         return
     with _timed(model, "measure", report, "the curve of quality by size"):
@@ -230,6 +261,22 @@ def measure_curve(
             made_from=("stream", "split"),
             config=settings,
         )
+    for point in found["points"]:
+        _tell(callbacks, "measure", point["bytes"], {n: v for n, v in point.items() if "@" in n})
+
+
+def describe(model: Model) -> None:
+    """Write the model card."""
+    from elasticrec.card import save_card
+
+    sources = ("split", "table", "curve") if model.has("curve") else ("split", "table")
+    if not model.fresh("card", {}):
+        model.save_part("card", partial(save_card, model), made_from=sources, config={})
+
+
+def _tell(callbacks: Sequence[Callback], stage: str, step: int, values: dict[str, float]) -> None:
+    for callback in callbacks:
+        callback(stage, step, values)
 
 
 @contextmanager

@@ -108,3 +108,13 @@ def preset(name: str) -> Preset:
     if name not in PRESETS:
         raise InputError(f"no preset {name!r}; expected one of {', '.join(PRESETS)}")
     return PRESETS[name]
+
+
+def params_of(config: Preset) -> dict[str, Any]:
+    """The preset, the seed and the fewest settings that make the training of a config."""
+    after, made = asdict(config.train), []
+    for name, known in PRESETS.items():
+        before = asdict(known.train)
+        changed = {key: value for key, value in after.items() if value != before[key]}
+        made.append({"preset": name, **changed, "seed": config.train.seed})
+    return min(made, key=len)

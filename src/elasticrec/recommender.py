@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from math import inf
+from os import PathLike
 from pathlib import Path
 from shutil import copytree, rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 from weakref import finalize
 
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
+from elasticrec.presets import Preset, params_of
 from elasticrec.presets import preset as preset_named
-from elasticrec.recommending import Id, Ranker, Recommendation
+from elasticrec.recommending import Id, Ranker, Recommendation, check_ids, check_list_length
 from elasticrec.space import Budget
+from elasticrec.stages import lines_in_notebook
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from elasticrec.evaluation.queries import Part
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.model import Model
+    from elasticrec.pipeline import Callback
+
+log = logging.getLogger(__name__)
 
 
 class ElasticRecommender:
@@ -42,6 +51,8 @@ class ElasticRecommender:
             if name not in known:
                 raise InputError(f"unknown setting {name!r}, expected one of {', '.join(known)}")
             _check_type(name, value, known[name])
+        if device not in ("auto", "cpu", "cuda"):
+            raise InputError(f"device is {device!r}, expected auto, cpu or cuda")
         self.preset, self.seed, self.device, self.settings = preset, seed, device, settings
         chosen = chosen.seeded(seed)
         self.config = replace(chosen, train=replace(chosen.train, **settings))
@@ -49,9 +60,48 @@ class ElasticRecommender:
         self._ranker: Ranker | None = None
 
     def __repr__(self) -> str:
-        given = "".join(f", {name}={value!r}" for name, value in self.settings.items())
-        fitted = "" if self._model is not None else ", not fitted"
-        return f"ElasticRecommender({self.preset!r}{given}{fitted})"
+        given = {name: value for name, value in self.get_params().items() if name != "preset"}
+        usual = {"seed": 0, "device": "auto"}
+        shown = [f"{n}={v!r}" for n, v in given.items() if n not in usual or v != usual[n]]
+        fitted = [] if self._model is not None else ["not fitted"]
+        return f"ElasticRecommender({', '.join([repr(self.preset), *shown, *fitted])})"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """What the recommender was made with, as scikit-learn's `clone` asks for it."""
+        return {"preset": self.preset, "seed": self.seed, "device": self.device, **self.settings}
+
+    def set_params(self, **params: Any) -> ElasticRecommender:
+        """This recommender with some of its settings changed, for the next `fit`."""
+        made = type(self)(**{**self.get_params(), **params})
+        for name in ("preset", "seed", "device", "settings", "config"):
+            setattr(self, name, getattr(made, name))
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings, and the files of the model: a pickle is whole."""
+        state = {**self.__dict__, "_model": None, "_ranker": None}
+        if self._model is not None:
+            root = self._model.root
+            files = [path for path in root.iterdir() if not path.name.startswith(".")]
+            state["files"] = {path.name: path.read_bytes() for path in files}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        files = state.pop("files", None)
+        self.__dict__.update(state)
+        if files is not None:
+            from elasticrec.model import Model
+
+            folder = self._folder()
+            for name, content in files.items():
+                (folder / name).write_bytes(content)
+            self._model = Model.open(folder)
+
+    def _folder(self) -> Path:
+        """A new folder, which goes with the recommender."""
+        folder = mkdtemp(prefix="elasticrec-")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     @property
     def model(self) -> Model:
@@ -77,6 +127,7 @@ class ElasticRecommender:
         rating: str | None = None,
         titles: Path | str | None = None,
         min_interactions: int | None = None,
+        callbacks: Sequence[Callback] = (),
     ) -> ElasticRecommender:
         """This recommender, with a finished model of some data.
 
@@ -87,22 +138,27 @@ class ElasticRecommender:
             user, item, time, rating: columns; found by their usual names by default.
             titles: a table with an item and a title column.
             min_interactions: fewest per user and per item; the others are left out.
+            callbacks: told numbers while it trains and measures, for trackers; called with the
+                stage, the step, and values by name.
         """
+        from elasticrec.card import verdict
         from elasticrec.data.preparation import PrepareConfig, prepare
         from elasticrec.data.readers.columns import Columns
         from elasticrec.pipeline import fit
 
         reading = PrepareConfig(
             columns=Columns(user, item, rating, time),
-            titles=None if titles is None else Path(titles),
+            titles=None if titles is None else _path(titles, "titles"),
             min_interactions=min_interactions,
             seed=self.seed,
         )
-        split = prepare(data, reading)
-        folder = mkdtemp(prefix="elasticrec-")
-        finalize(self, rmtree, folder, ignore_errors=True)  # goes with the recommender
-        self._model = fit(split, Path(folder) / "model", self.config, device=self.device)
-        self._ranker = None
+        if not all(map(callable, callbacks)):
+            raise InputError(f"callbacks: {callbacks!r}, expected a list of functions")
+        with lines_in_notebook():
+            split = prepare(data, reading)
+            model = fit(split, self._folder(), self.config, device=self.device, callbacks=callbacks)
+            log.info("%s", verdict(model))
+        self._model, self._ranker = model, None
         return self
 
     def evaluate(
@@ -112,12 +168,16 @@ class ElasticRecommender:
         *,
         budget: str | int | None = None,
     ) -> Evaluation:
-        """Evaluate the file of a budget, or the whole stream, on the held-out items of a part."""
+        """Evaluate the file of a budget, or the whole stream, on the held-out items of a part.
+
+        ItemKNN and popularity on the same users stand beside it, as `baselines`.
+        """
         from elasticrec.stream.curve import evaluate_stream
 
         size = None if budget is None else Budget.of(budget)
         return evaluate_stream(self.model, size, part=part, metrics=metrics, device=self.device)
 
+    @overload
     def recommend(
         self,
         user: Id | None = None,
@@ -126,13 +186,48 @@ class ElasticRecommender:
         k: int = 20,
         exclude: Iterable[Id] = (),
         only: Iterable[Id] | None = None,
-    ) -> list[Recommendation]:
+    ) -> list[Recommendation]: ...
+
+    @overload
+    def recommend(
+        self,
+        *,
+        users: Iterable[Id] | None = None,
+        items: Iterable[Iterable[Id]] | None = None,
+        k: int = 20,
+        exclude: Iterable[Id] = (),
+        only: Iterable[Id] | None = None,
+    ) -> pl.DataFrame: ...
+
+    def recommend(
+        self,
+        user: Id | None = None,
+        *,
+        users: Iterable[Id] | None = None,
+        items: Iterable[Any] | None = None,
+        k: int = 20,
+        exclude: Iterable[Id] = (),
+        only: Iterable[Id] | None = None,
+    ) -> list[Recommendation] | pl.DataFrame:
         """The k best items for a user of the data, or for anyone who took some items.
 
+        One person gets a list. Many, by `users` or by a list of histories as `items`, get a frame
+        with a row per listed item; `user` is then the id, or the place of a history from 0.
+
         Items that the user took, in any part of the split, are not listed, nor are those of `items`
-        and of `exclude`. Unknown items are skipped, and a warning is logged.
+        and of `exclude`. Unknown items and users are skipped, and a warning is logged.
         """
-        return self.ranker.recommend(user, items=items, k=k, exclude=exclude, only=only)
+        check_list_length(k)
+        for ids, what in ((exclude, "excluded"), (only or (), "allowed")):
+            check_ids(ids, what)
+        given: Any = None if items is None else check_ids(items, "given")
+        many = any(isinstance(each, list | tuple) for each in given or ())
+        if users is None and not many:
+            return self.ranker.recommend(user, items=given, k=k, exclude=exclude, only=only)
+        if user is not None:
+            raise InputError(f"user {user!r} beside users or histories, expected one of them")
+        found = self.ranker.recommend_many(users, items=given, k=k, exclude=exclude, only=only)
+        return _frame(found)
 
     def similar(self, item: Id, k: int = 20) -> list[Recommendation]:
         """The k items for someone who took one item alone."""
@@ -147,12 +242,13 @@ class ElasticRecommender:
         """
         from elasticrec.stream.customizing import customize_model
 
-        made = customize_model(self.model, Budget.of(budget), path, id_kind=ids)
+        size, path = Budget.of(budget), _path(path, "path")
+        made = customize_model(self.model, size, path, id_kind=ids)
         return int(made["bytes"])
 
     def save(self, folder: Path | str) -> None:
         """Write the model folder, which `load` and every command read; a full one is refused."""
-        folder = Path(folder)
+        folder = _path(folder, "folder")
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file, expected a new or empty folder")
         if folder.exists() and any(folder.iterdir()):
@@ -164,15 +260,42 @@ class ElasticRecommender:
         """The recommender in a model folder that `save` or `elasticrec fit` wrote."""
         from elasticrec.model import Model
 
+        model = Model.open(_path(folder, "folder"))
         recommender = cls(device=device)
-        recommender._model = Model.open(folder)
+        try:
+            config = Preset.of(model.about["preset"])
+            recommender.set_params(**params_of(config))
+            recommender.config = config
+        except (InputError, KeyError) as error:
+            log.warning("%s: its settings are not kept (%s)", folder, error)
+        recommender._model = model
         return recommender
+
+
+def _frame(found: Iterable[tuple[Id, list[Recommendation]]]) -> pl.DataFrame:
+    """A row per listed item: user, place from 1, item, score, title."""
+    import polars as pl
+
+    rows = [
+        (user, place, each.id, each.score, each.title)
+        for user, listed in found
+        for place, each in enumerate(listed, start=1)
+    ]
+    return pl.DataFrame(rows, ["user", "place", "item", "score", "title"], orient="row")
+
+
+def _path(path: Path | str, what: str) -> Path:
+    """A path; whatever is none is refused."""
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"{what} is {path!r}, expected a path")
+    return Path(path)
 
 
 def _check_type(name: str, value: Any, like: Any) -> None:
     """Refuse a setting of another type than its default, or one that is not finite."""
     kind = type(like)
     names = {bool: "True or False", int: "a whole number", float: "a finite number", str: "a text"}
+    names[tuple] = "a tuple of numbers"
     fits = isinstance(value, (int, float) if kind is float else kind)
     if not fits or isinstance(value, bool) != (kind is bool) or value in (inf, -inf):
         raise InputError(f"{name} is {value!r}, expected {names[kind]}")

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,25 +74,52 @@ class Ranker:
         if items is not None and user is None:
             history = self._history(items)
         elif user is not None and items is None:
-            history = self._taken(self._users([user]))
+            history = self._taken(self._user(user))
         else:
             raise InputError("expected a user or a list of items, and not both")
-        hidden = history.union(self._pairs(self._items(exclude, "excluded")))
+        hidden = history.union(self._pairs([self._items(exclude, "excluded")]))
         chosen = None if only is None else self._items(only, "allowed")
         return next(self._lists(history, hidden, k, chosen))
 
-    def recommend_users(
-        self, users: Iterable[Id] | None = None, *, k: int = 20
+    def recommend_many(
+        self,
+        users: Iterable[Id] | None = None,
+        *,
+        items: Iterable[Iterable[Id]] | None = None,
+        k: int = 20,
+        exclude: Iterable[Id] = (),
+        only: Iterable[Id] | None = None,
     ) -> Iterator[tuple[Id, list[Recommendation]]]:
-        """Each user's id and her k best items, as `recommend` gives them; by default everyone's."""
+        """Each user's id and her k best items, as `recommend` gives them; by default everyone's.
+
+        Unknown users are skipped, and so are persons without a known item; a warning is logged.
+
+        Args:
+            items: histories instead of users, each as in `recommend`; a place in their sequence,
+                from 0, then stands for an id.
+        """
         check_list_length(k)
-        ids = self.split.user_ids
-        numbers = np.arange(len(ids)) if users is None else self._users(users)
-        for start in range(0, len(numbers), _USERS_AT_ONCE):
-            some = numbers[start : start + _USERS_AT_ONCE]
-            taken = self._taken(some)
-            lists = self._lists(taken, taken, k, None)
-            yield from zip(ids.take(some).values.tolist(), lists, strict=True)
+        if users is not None and items is not None:
+            raise InputError("expected users or items, and not both")
+        if items is not None:
+            names, histories = self._histories(items)
+        else:
+            ids = self.split.user_ids
+            numbers = np.arange(len(ids)) if users is None else self._users(users)
+            names, histories = ids.take(numbers).values.tolist(), self._taken(numbers)
+        barred = self._items(exclude, "excluded")
+        chosen = None if only is None else self._items(only, "allowed")
+        return self._in_batches(names, histories, barred, k, chosen)
+
+    def _in_batches(
+        self, names: list[Id], histories: Pairs, barred: np.ndarray, k: int, only: np.ndarray | None
+    ) -> Iterator[tuple[Id, list[Recommendation]]]:
+        """Each person's name and list."""
+        for start in range(0, len(names), _USERS_AT_ONCE):
+            stop = min(start + _USERS_AT_ONCE, len(names))
+            some = histories.rows(np.arange(start, stop))
+            hidden = some.union(self._pairs([barred] * (stop - start)))
+            yield from zip(names[start:stop], self._lists(some, hidden, k, only), strict=True)
 
     def _lists(
         self, histories: Pairs, hidden: Pairs, k: int, only: np.ndarray | None
@@ -123,17 +150,41 @@ class Ranker:
         """One history of the items that are known; none at all is refused."""
         taken = self._items(items, "given")
         if not len(taken):
-            example = ", ".join(map(str, self.split.item_ids.values[:3].tolist()))
-            raise InputError(f"none of the items given is known; ids look like {example}")
-        return self._pairs(taken)
+            raise InputError(
+                f"none of the items given is known; ids look like {_example(self.split.item_ids)}"
+            )
+        return self._pairs([taken])
 
-    def _pairs(self, items: np.ndarray) -> Pairs:
-        """Some items, the oldest first, as the history of one person."""
-        last = len(items) - 1 - np.unique(items[::-1], return_index=True)[1]  # the newest mention
-        kept = items[np.sort(last)]
-        order = np.arange(len(kept), dtype=np.int32)
-        V = self.split.n_items
-        return Pairs.from_arrays(np.zeros_like(kept), kept, n_users=1, n_items=V, order=order)
+    def _histories(self, persons: Iterable[Iterable[Id]]) -> tuple[list[Id], Pairs]:
+        """Places and histories of the persons of whom some item is known."""
+        given = [check_ids(items, "given") for items in _listed(persons, "given")]
+        found = _numbers(self.split.item_ids, [each for items in given for each in items])
+        ends = np.cumsum([len(items) for items in given])
+        known = [each[each >= 0].astype(np.int32) for each in np.split(found, ends[:-1])]
+        known = known[: len(given)]  # splitting nothing gives one part
+        places: list[Id] = [place for place, each in enumerate(known) if len(each)]
+        if (found < 0).any():
+            log.warning("%d of %d items given are unknown, skipped", (found < 0).sum(), len(found))
+        if len(places) < len(known):
+            log.warning(
+                "%d of %d persons have no known item, skipped", len(known) - len(places), len(known)
+            )
+        return places, self._pairs([each for each in known if len(each)])
+
+    def _pairs(self, histories: list[np.ndarray]) -> Pairs:
+        """Items of persons, the oldest first; of an item that is there twice the newest counts."""
+        newest = [
+            items[np.sort(len(items) - 1 - np.unique(items[::-1], return_index=True)[1])]
+            for items in histories
+        ]
+        counts = [len(items) for items in newest]
+        return Pairs.from_arrays(
+            np.repeat(np.arange(len(newest), dtype=np.int32), counts),
+            np.concatenate([*newest, np.zeros(0, np.int32)]),
+            n_users=len(newest),
+            n_items=self.split.n_items,
+            order=np.concatenate([*map(np.arange, counts), np.zeros(0, np.int32)]).astype(np.int32),
+        )
 
     def _taken(self, users: np.ndarray) -> Pairs:
         """All that some users took, in any part of the split."""
@@ -143,9 +194,7 @@ class Ranker:
 
     def _items(self, ids: Iterable[Id], what: str) -> np.ndarray:
         """(n,) int32 numbers of the ids that are known, in their sequence."""
-        if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-            raise InputError(f"items {what}: {ids!r}, expected a list of ids")
-        given = list(ids)
+        given = check_ids(ids, what)
         found = _numbers(self.split.item_ids, given)
         if (found < 0).any():
             log.warning(
@@ -153,15 +202,28 @@ class Ranker:
             )
         return found[found >= 0].astype(np.int32)
 
-    def _users(self, ids: Iterable[Id]) -> np.ndarray:
-        """(n,) numbers of users; an unknown one is refused."""
-        given = list(ids)
-        found = _numbers(self.split.user_ids, given)
-        if (found < 0).any():
-            unknown = given[int(np.argmax(found < 0))]
-            example = ", ".join(map(str, self.split.user_ids.values[:3].tolist()))
-            raise InputError(f"no user {unknown!r} in the data; ids look like {example}")
+    def _user(self, user: Id) -> np.ndarray:
+        """(1,) number of one user; an unknown one is refused."""
+        found = _numbers(self.split.user_ids, [user])
+        if found[0] < 0:
+            example = _example(self.split.user_ids)
+            raise InputError(f"no user {user!r} in the data; ids look like {example}")
         return found
+
+    def _users(self, ids: Iterable[Id]) -> np.ndarray:
+        """(n,) numbers of users; unknown ones are reported and skipped."""
+        given = _listed(ids, "users")
+        found = _numbers(self.split.user_ids, given)
+        unknown = np.flatnonzero(found < 0)
+        if given and len(unknown) == len(given):
+            example = _example(self.split.user_ids)
+            raise InputError(f"none of {len(given)} users is known; ids look like {example}")
+        if len(unknown):
+            log.warning(
+                "%d of %d users are unknown, skipped, the first is %r; ids look like %s",
+                len(unknown), len(given), given[unknown[0]], _example(self.split.user_ids),
+            )  # fmt: skip
+        return found[found >= 0]
 
 
 def recommend_from_stream(
@@ -203,6 +265,23 @@ def check_list_length(k: int) -> None:
     """Refuse a length that is no whole number of at least 1."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k is {k!r}, expected a whole number of at least 1")
+
+
+def check_ids(ids: Iterable[Id], what: str) -> list[Id]:
+    """The ids of items as a list; whatever is no list of ids is refused."""
+    return _listed(ids, f"items {what}")
+
+
+def _listed(given: Any, what: str) -> list[Any]:
+    """The members of a list; a text is none."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"{what}: {given!r}, expected a list of ids")
+    return list(given)
+
+
+def _example(ids: Ids) -> str:
+    """Some ids, for an error."""
+    return ", ".join(map(str, ids.values[:3].tolist()))
 
 
 def _numbers(known: Ids, ids: list[Id]) -> np.ndarray:

@@ -24,8 +24,9 @@ def test_a_file_stands_beside_the_vectors_and_popularity(tiny_model):
     assert found["vectors"] == vectors.metrics
     assert found["popularity"]["recall@7"] < found["stream"]["recall@7"]
     lines = [line.split() for line in run(*asked).splitlines()]
-    assert lines[0] == ["Test,", str(stream.n_users), "users", "stream", "vectors", "popularity"]
-    values = [f"{found[name]['recall@7']:.4f}" for name in ("stream", "vectors", "popularity")]
+    names = ["stream", "vectors", "itemknn", "popularity"]
+    assert lines[0] == ["Test,", str(stream.n_users), "users", *names]
+    values = [f"{found[name]['recall@7']:.4f}" for name in names]
     assert lines[1] == ["recall@7", *values]
 
 
@@ -71,9 +72,9 @@ def test_what_all_lists_have_together_has_no_t_test(tiny_model):
     assert 0 < found["popularity"]["coverage@9"] < found["stream"]["coverage@9"] <= 1
     lines = [line.split() for line in run(*asked, *metrics).splitlines()]
     assert [(line[0], len(line)) for line in lines[1:]] == [
-        ("coverage@9", 5),
-        ("map@9", 7),
-        ("diversity@9", 7),
+        ("coverage@9", 6),
+        ("map@9", 8),
+        ("diversity@9", 8),
     ]
 
 

@@ -15,9 +15,9 @@ from elasticrec.compression.linear import (
     shared_weight,
 )
 from elasticrec.compression.neighbours import Neighbours, make_neighbours, pack_lists
+from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 
 SPAN = CompressionConfig.vote_span
 

@@ -45,6 +45,8 @@ def _print_table(found: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from elasticrec.stream.curve import LINES
+
     names = [name for name in found["points"][0] if "@" in name]
     title = f"measured on {found['users']:,} {found['part']} users"
     table = Table(title=title, title_justify="left", pad_edge=False)
@@ -53,7 +55,7 @@ def _print_table(found: dict[str, Any]) -> None:
     for point in found["points"]:
         values = [f"{point[name]:.4f}" for name in names]
         table.add_row(f"{point['bytes']:,}", f"{point['bytes_per_item']:.1f}", *values)
-    for name in ("full", "popularity"):
-        label = {"full": "trained vectors", "popularity": "popularity"}[name]
-        table.add_row(label, "", *(f"{found[name][metric]:.4f}" for metric in names))
+    for name, label in LINES.items():
+        if name in found:
+            table.add_row(label, "", *(f"{found[name][metric]:.4f}" for metric in names))
     Console().print(table)

@@ -47,7 +47,8 @@ def evaluate(
     """Measure how well a file ranks held-out items, as a device ranks them.
 
     All items that a user does not have are ranked, for every user who has something held out.
-    Beside the file stand two baselines: popularity, and the trained vectors without any list.
+    Beside the file stand the trained vectors without any list, and two baselines that are not
+    trained: ItemKNN (items that the same users took) and popularity.
 
     \b
     Example:
@@ -78,21 +79,16 @@ def evaluate(
 def _columns(
     model: Model, budget: str | None, part: Part, metrics: tuple[str, ...], device: str
 ) -> dict[str, Evaluation]:
-    """Evaluations of the stream, of the trained vectors, and of popularity."""
-    from elasticrec.evaluation.queries import queries_of
+    """Evaluations of the stream, of the trained vectors, and of baselines."""
     from elasticrec.evaluation.ranking import evaluate as evaluate_table
     from elasticrec.space import Budget
-    from elasticrec.stream.curve import evaluate_popularity, evaluate_stream
+    from elasticrec.stream.curve import evaluate_stream
 
     size = None if budget is None else Budget.parse(budget)
     kept: dict[str, Any] = {"metrics": metrics, "device": device}
-    return {
-        "stream": evaluate_stream(model, size, part=part.value, **kept),
-        "vectors": evaluate_table(model.table, model.split, part=part.value, **kept),
-        "popularity": evaluate_popularity(
-            queries_of(model.split, part.value), model.split.n_items, metrics
-        ),
-    }
+    stream = evaluate_stream(model, size, part=part.value, **kept)
+    vectors = evaluate_table(model.table, model.split, part=part.value, **kept)
+    return {"stream": stream, "vectors": vectors, **stream.baselines}
 
 
 def _write_per_user(path: Path, model: Model, found: Evaluation) -> None:
@@ -126,7 +122,11 @@ def _print_table(part: Part, found: dict[str, Evaluation], tests: dict[str, TTes
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(f"{part.value.capitalize()}, {found['stream'].n_users:,} users", box=None)
+    table = Table(
+        f"{part.value.capitalize()}, {found['stream'].n_users:,} users",
+        box=None,
+        padding=(0, 1, 0, 0),
+    )
     for heading in [*found, *([] if tests is None else ["difference", "p"])]:
         table.add_column(heading, justify="right")
     for name in found["stream"].metrics:

@@ -95,20 +95,22 @@ def fit(
 
 
 def summary(model: Model) -> str:
-    """A few lines on a finished model: how good it is, by size, and beside popularity."""
+    """A few lines on a finished model: how good it is, by size, and beside baselines."""
+    from elasticrec.card import enough_bytes, verdict
+    from elasticrec.evaluation.baselines import BASELINES
+
     if not model.has("curve"):
         return f"{model.root}: trained; tiled scores have no stream"
     curve = model.curve
     metric, points = curve["metric"], curve["points"]
-    best = max(point[metric] for point in points)
-    enough = next(point["bytes"] for point in points if point[metric] >= 0.99 * best)
-    full, popular = curve["full"][metric], curve["popularity"][metric]
+    enough = enough_bytes(curve)
+    beside = ", ".join(f"{name} {curve[name][metric]:.4f}" for name in BASELINES)
     lines = [
         f"{model.root}: {model.split.n_items:,} items, stream of {points[-1]['bytes']:,} bytes",
-        f"{metric} on {curve['users']:,} {curve['part']} users: popularity {popular:.4f}, "
-        f"trained vectors alone {full:.4f}",
+        f"{metric} on {curve['users']:,} {curve['part']} users: {beside}, "
+        f"trained vectors alone {curve['full'][metric]:.4f}",
         *(f"{point['bytes']:>14,} bytes  {point[metric]:.4f}" for point in points),
-        f"{enough:,} bytes are within 1 % of the best size measured",
         f"next: elasticrec customize {model.root} --budget {enough} -o device.elastic",
+        verdict(model),
     ]
     return "\n".join(lines)

@@ -36,4 +36,5 @@ def order(
         pipeline.order(opened, config, device=device)
         pipeline.write(opened)
         pipeline.measure_curve(opened, config, device=device)
+        pipeline.describe(opened)
     print(summary(opened))

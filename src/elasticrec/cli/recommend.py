@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from elasticrec.recommending import Ranker, Recommendation
 
 
@@ -55,7 +57,7 @@ def recommend(
         return
     ranker = Ranker(Model.open(model), None if budget is None else Budget.parse(budget))
     if users_file is not None and out is not None:
-        _write_lists(ranker, users_file, k, out)
+        _write_lists(ranker, users_file, k, _ids(exclude), out)
         return
     history = None if items is None else _ids(items)
     listed = ranker.recommend(user, items=history, k=k, exclude=_ids(exclude))
@@ -67,20 +69,24 @@ def _ids(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _write_lists(ranker: Ranker, users_file: Path, k: int, out: Path) -> None:
+def _write_lists(ranker: Ranker, users_file: Path, k: int, exclude: list[str], out: Path) -> None:
     """Write every listed user's recommendations to one CSV."""
     from elasticrec.cli._output import read_ids, write_csv
     from elasticrec.files import check_writable
 
     check_writable(out)
     users = read_ids(users_file)
-    rows = (
-        (user, place, found.id, f"{found.score:.6g}", found.title or "")
-        for user, listed in ranker.recommend_users(users, k=k)
-        for place, found in enumerate(listed, start=1)
-    )
-    n = write_csv(out, ["user", "place", "item", "score", "title"], rows)
-    print(f"wrote {n:,} recommendations for {len(users):,} users to {out}")
+    found, n = ranker.recommend_many(users, k=k, exclude=exclude), 0
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        nonlocal n
+        for user, listed in found:
+            n += 1
+            for place, each in enumerate(listed, start=1):
+                yield user, place, each.id, f"{each.score:.6g}", each.title or ""
+
+    n_rows = write_csv(out, ["user", "place", "item", "score", "title"], rows())
+    print(f"wrote {n_rows:,} recommendations for {n:,} users to {out}")
 
 
 def _print_json(listed: list[Recommendation]) -> None:

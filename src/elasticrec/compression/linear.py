@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.compression.config import LinearConfig
+from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

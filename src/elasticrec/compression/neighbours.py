@@ -13,9 +13,9 @@ import numpy as np
 from elasticrec.compression.codes import Codes
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.linear import linear_lists
+from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.interactions import Pairs
 from elasticrec.files import fingerprint, written_whole
-from elasticrec.training.cooccurrence import Cooccurrence
 
 LARGEST_VOTE = 10_000
 """The value of the largest vote; the others are shares of it."""

@@ -83,8 +83,9 @@ class PrepareConfig:
             raise InputError(f"validation {self.validation} with no test file, expected one")
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}, expected 0 or more")
-        if self.min_interactions is not None and self.min_interactions < 1:
-            raise InputError(f"min-interactions is {self.min_interactions}, expected 1 or more")
+        least = self.min_interactions
+        if least is not None and (not isinstance(least, int) or least < 1):
+            raise InputError(f"min-interactions is {least!r}, expected 1 or more")
 
 
 def prepare(source: Any, config: PrepareConfig | None = None) -> Split:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,10 +43,22 @@ class Evaluation:
     """(n_users,) their numbers."""
     per_user: dict[str, np.ndarray] | None = None
     """Each mean's values per user, parallel to `users`, where they were kept."""
+    baselines: dict[str, Evaluation] = field(default_factory=dict)
+    """Baselines by name, on the same users, where they were asked for."""
 
-    def __str__(self) -> str:
-        named = [f"{name} {value:.4f}" for name, value in self.metrics.items()]
-        return ", ".join([*named, f"{self.n_users:,} users"])
+    def __repr__(self) -> str:
+        ranked = {"model": self, **self.baselines} if self.baselines else {"": self}
+        lines = [
+            ", ".join(f"{metric} {value:.4f}" for metric, value in each.metrics.items())
+            for each in ranked.values()
+        ]
+        width = max(map(len, ranked))
+        named = [f"{name:{width}} {line}".strip() for name, line in zip(ranked, lines, strict=True)]
+        return (
+            "\n".join([*named, f"{self.n_users:,} users"])
+            if self.baselines
+            else (f"{named[0]}, {self.n_users:,} users")
+        )
 
 
 def evaluate(

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elasticrec.evaluation.baselines import evaluate_baselines
+from elasticrec.evaluation.comparison import paired_t_test
 from elasticrec.evaluation.measure import Person, measure
-from elasticrec.evaluation.metrics import DEFAULT_METRICS
-from elasticrec.evaluation.queries import Part, Queries, queries_of
-from elasticrec.evaluation.ranking import Evaluation, evaluate, evaluate_scores
+from elasticrec.evaluation.metrics import DEFAULT_METRICS, parse_metrics
+from elasticrec.evaluation.queries import Part, queries_of
+from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.space import Composition
 from elasticrec.stream.chunk import Kind
 from elasticrec.stream.index import StreamIndex, read_index
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from elasticrec.data.split import Split
     from elasticrec.model import Model
     from elasticrec.space import Budget
@@ -46,7 +46,7 @@ def curve_of(
     device: str = "auto",
     report: Callable[[str, str], None] = lambda *_: None,
 ) -> dict[str, Any]:
-    """Metrics by size, of the full model and of popularity, on persons who chose nothing.
+    """Metrics by size, of the full model and of baselines, on persons who chose nothing.
 
     Args:
         choosing: the settings of the order's search, which name the persons who chose.
@@ -68,6 +68,8 @@ def curve_of(
     asked = queries_of(split, "validation", users)
     full = evaluate(model.table, split, part="validation", users=users, metrics=metrics,
                     device=device)  # fmt: skip
+    beside = evaluate_baselines(asked, metrics)
+    strongest = max(beside, key=lambda name: beside[name].metrics[config.metric])
     return {
         "part": "validation",
         "users": len(asked.users),
@@ -76,7 +78,8 @@ def curve_of(
         "person": person_of(model),
         "points": points,
         "full": _rounded(full.metrics),
-        "popularity": _rounded(evaluate_popularity(asked, split.n_items, metrics).metrics),
+        **{name: _rounded(each.metrics) for name, each in beside.items()},
+        "beside": {"baseline": strongest, "p": _chance(found, beside[strongest], config.metric)},
     }
 
 
@@ -115,16 +118,10 @@ def prefix_composition(index: StreamIndex, n_bytes: int) -> Composition:
     return Composition(have[0], have[1])
 
 
-def evaluate_popularity(asked: Queries, n_items: int, metrics: tuple[str, ...]) -> Evaluation:
-    """The same list for everyone: items by falling popularity, as they are numbered."""
-    import torch
-
-    scores = -torch.arange(n_items, dtype=torch.float32)
-
-    def score(start: int, stop: int) -> Tensor:
-        return scores.repeat(stop - start, 1)
-
-    return evaluate_scores(score, asked, metrics=metrics)
+def _chance(whole: Evaluation, other: Evaluation, metric: str) -> float:
+    """Probability that chance alone sets two evaluations of the same users so far apart."""
+    ours, theirs = (each.per_user or {} for each in (whole, other))
+    return paired_t_test(ours[metric], theirs[metric]).p if whole.n_users > 1 else 1.0
 
 
 def _rounded(metrics: dict[str, float]) -> dict[str, float]:
@@ -139,11 +136,16 @@ def evaluate_stream(
     metrics: Iterable[str] = DEFAULT_METRICS,
     device: str = "auto",
 ) -> Evaluation:
-    """Evaluate the file of a budget, or the whole stream, on the held-out items of everyone."""
+    """Evaluate the file of a budget, or the whole stream, on the held-out items of everyone.
+
+    Baselines of the same users stand beside it.
+    """
     index = read_index(model.stream_path)
     n_bytes = index.ends[-1] if budget is None else index.longest_prefix(budget.n_bytes)
     composition = prefix_composition(index, n_bytes)
-    return evaluate_composition(model, composition, part=part, metrics=metrics, device=device)
+    names = tuple(map(str, parse_metrics(metrics)))
+    found = evaluate_composition(model, composition, part=part, metrics=names, device=device)
+    return replace(found, baselines=evaluate_baselines(queries_of(model.split, part), names))
 
 
 def evaluate_composition(
@@ -174,3 +176,7 @@ def evaluate_composition(
 def person_of(model: Model) -> Person:
     """Kind of person of a model: by vector where it has users."""
     return "history" if model.table.users is None else "vector"
+
+
+LINES = {"full": "trained vectors", "itemknn": "ItemKNN", "popularity": "popularity"}
+"""Beside the sizes of a curve stand the vectors that it was made from, and baselines."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elasticrec.errors import InputError
+from elasticrec.stream.curve import LINES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,15 +149,16 @@ def curve_lines(curve: dict[str, Any], accent: str = ACCENT, ink: str = INK) -> 
     """The stream of a measured curve, and what it is compared with."""
     metric = curve["metric"]
     points = {point["bytes"]: point[metric] for point in curve["points"]}
-    levels = {"trained vectors": "full", "popularity": "popularity"}
-    return [
-        Line("the stream", points, accent, bold=True),
-        *(Line(name, {}, ink, level=curve[key][metric]) for name, key in levels.items()),
+    levels = [
+        Line(label, {}, ink, level=curve[name][metric])
+        for name, label in LINES.items()
+        if name in curve
     ]
+    return [Line("the stream", points, accent, bold=True), *levels]
 
 
 def save_curve(curve: dict[str, Any], path: Path | str, *, title: str) -> None:
-    """Draw the curve's main metric by size, with popularity and the trained vectors as lines."""
+    """Draw the curve's main metric by size, with baselines and the trained vectors as lines."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

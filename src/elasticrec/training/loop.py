@@ -10,13 +10,13 @@ from pathlib import Path
 
 import torch
 
+from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.stages import stage
 from elasticrec.training.checkpoint import Clock, Progress, load_checkpoint, save_checkpoint
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.training.losses import Loss
 from elasticrec.training.setup import MakeBase, keep_freed_memory, make_base
 from elasticrec.training.state import TrainingState

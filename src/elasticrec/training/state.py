@@ -7,6 +7,7 @@ import logging
 import numpy as np
 import torch
 
+from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice
@@ -14,7 +15,6 @@ from elasticrec.stages import stage
 from elasticrec.training.bases import Base
 from elasticrec.training.checkpoint import Progress, generator_state
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.cooccurrence import Cooccurrence
 from elasticrec.training.losses import Loss, Objective, Vectors, add_l2
 from elasticrec.training.rows import Leaves, RowAdam, Tables, learning_rate
 from elasticrec.training.sampler import Batch, Sampler

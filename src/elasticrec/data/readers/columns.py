@@ -74,6 +74,12 @@ class Columns:
     weight: str | None = None
     """A column, or an expression in SQL: how much training makes of a row, a number from 0."""
 
+    def __post_init__(self) -> None:
+        for meaning in ("user", "item", "rating", "time"):
+            name = getattr(self, meaning)
+            if name is not None and not isinstance(name, str):
+                raise InputError(f"{meaning} is {name!r}, expected the name of a column")
+
     def choose(self, found: Sequence[str], where: str) -> dict[str, int]:
         """Places of the columns to read among those found: `user`, `item`, `rating`, `time`.
 

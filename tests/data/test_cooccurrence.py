@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elasticrec.data.cooccurrence import count_cooccurrence
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.cooccurrence import count_cooccurrence
 
 
 def draw(seed, n_users, n_items, share):

@@ -1,0 +1,147 @@
+"""The model card: data, recipe, quality, use and privacy of a model, in its README.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elasticrec.evaluation.baselines import BASELINES
+from elasticrec.files import save_bytes
+from elasticrec.model_folder import plain
+from elasticrec.presets import Preset
+
+if TYPE_CHECKING:
+    from elasticrec.model import Model
+
+FEW_PAIRS = 10
+"""Train pairs per item below which more data are said to help."""
+FEW_USERS = 500
+"""Measured users below which more data are said to help."""
+CHANCE = 0.05
+"""A lead that chance makes more often than this is called none."""
+
+
+def verdict(model: Model) -> str:
+    """One sentence: how good a model is beside the best baseline, and what would help."""
+    if not model.has("curve"):
+        return "tiled scores have no stream, so nothing was measured beside baselines"
+    curve = model.curve
+    metric, name = curve["metric"], curve["beside"]["baseline"]
+    own, other = curve["points"][-1][metric], curve[name][metric]
+    label = {"itemknn": "ItemKNN", "popularity": "popularity"}[name]
+    if curve["beside"]["p"] > CHANCE:
+        said = f"is no better or worse than the {other:.4f} of {label} beyond chance"
+    else:
+        lead = "" if not other else f" by {100 * abs(own / other - 1):.0f} %"
+        said = f"is {'better' if own > other else 'worse'}{lead} than the {other:.4f} of {label}"
+    measured = f"{metric} {own:.4f} {said}, on {curve['users']:,} {curve['part']} users"
+    return f"{measured}; {_help(model, better=own > other)}"
+
+
+def _help(model: Model, *, better: bool) -> str:
+    """A few words on what would make a model better."""
+    curve, train = model.curve, model.split.train
+    metric, points = curve["metric"], curve["points"]
+    pairs = len(train) / max(model.split.n_items, 1)
+    if curve["users"] < FEW_USERS:
+        return f"more users would help most: {curve['users']:,} say little"
+    if pairs < FEW_PAIRS:
+        return f"more data would help most: an item has {pairs:.1f} train interactions"
+    if curve["full"][metric] > 1.02 * points[-1][metric]:
+        return f"a finer file would help: the trained vectors reach {curve['full'][metric]:.4f}"
+    enough = enough_bytes(curve)
+    if enough < points[-1]["bytes"]:
+        return f"{enough:,} bytes are within 1 % of the best size measured, more hardly help"
+    return "a larger file would not help" if better else "other settings may help"
+
+
+def enough_bytes(curve: dict[str, Any]) -> int:
+    """The smallest measured size within 1 % of the best one."""
+    metric, points = curve["metric"], curve["points"]
+    best = max(point[metric] for point in points)
+    return int(next(point["bytes"] for point in points if point[metric] >= 0.99 * best))
+
+
+def save_card(model: Model, path: Path) -> None:
+    """Write the model card."""
+    split, about = model.split, model.about
+    parts = [
+        "---\nlibrary_name: elasticrec\ntags: [recommender, on-device, elasticrec]\n---",
+        f"# {split.name}",
+        f"A recommender of {split.n_items:,} items that `elasticrec fit` made on "
+        f"{about['trained']}. {_sentence(verdict(model))}",
+        "## Data",
+        f"{split.n_users:,} users, {split.n_items:,} items; {len(split.train):,} interactions to "
+        f"train on, {len(split.validation):,} to choose by, {len(split.test):,} for tests; the "
+        f"split is {split.kind}.",
+        "## Recipe",
+        _recipe(about),
+    ]
+    if model.has("curve"):
+        parts += ["## Quality by size", _table(model.curve), "## Use", _use(model)]
+        parts += ["## Privacy", _privacy(model)]
+    save_bytes(path, ("\n\n".join(parts) + "\n").encode())
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _recipe(about: dict[str, Any]) -> str:
+    """Settings that differ from the default preset, choices of validation, and seconds."""
+    changed = _changes(plain(Preset().as_dict()), plain(about["preset"]))
+    settings = "\n".join(f"- `{name} = {value!r}`" for name, value in changed.items())
+    choices = "; ".join(f"{each['name']} {each['chosen']}" for each in about.get("choices", []))
+    seconds = sum(about.get("seconds", {}).values())
+    return "\n\n".join(
+        [
+            f"Settings that differ from the default preset:\n\n{settings}"
+            if changed
+            else "The default preset.",
+            f"{about['epochs']} epochs, {seconds:.0f} seconds in all."
+            + (f" Validation chose: {choices}." if choices else ""),
+        ]
+    )
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The settings that differ, by their dotted names."""
+    found: dict[str, Any] = {}
+    for name, value in after.items():
+        if isinstance(value, dict) and isinstance(before.get(name), dict):
+            found |= _changes(before[name], value, f"{prefix}{name}.")
+        elif value != before.get(name):
+            found[prefix + name] = value
+    return found
+
+
+def _table(curve: dict[str, Any]) -> str:
+    """The curve as a Markdown table."""
+    metrics = [name for name in curve["points"][0] if "@" in name]
+    rows = [[f"{p['bytes']:,} bytes", *(f"{p[m]:.4f}" for m in metrics)] for p in curve["points"]]
+    beside = {"full": "trained vectors", **{name: name for name in BASELINES}}
+    rows += [[label, *(f"{curve[n][m]:.4f}" for m in metrics)] for n, label in beside.items()]
+    lines = [["file", *metrics], ["---", *["--:"] * len(metrics)], *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"Measured on {curve['users']:,} {curve['part']} users.\n\n{table}"
+
+
+def _use(model: Model) -> str:
+    ids = ",".join(
+        str(model.split.item_ids.of_number(n)) for n in range(min(2, model.split.n_items))
+    )
+    return (
+        "```\nelasticrec recommend . --items " + ids + "\n"
+        f"elasticrec customize . --budget {enough_bytes(model.curve)} -o device.elastic\n```"
+    )
+
+
+def _privacy(model: Model) -> str:
+    private = ["`split.npz` (who took what, with the ids of users)"]
+    if model.table.users is not None:
+        private.append("`table.safetensors` (a vector of each user)")
+    return (
+        f"`stream.elastic` has neighbours only where at least {model.neighbours.min_support} users "
+        f"stand behind them, and no user's data. Not for the public: {' and '.join(private)}. "
+        "`elasticrec publish` writes what may be seen by everyone."
+    )

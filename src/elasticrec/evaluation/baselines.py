@@ -1,0 +1,68 @@
+"""Baselines: what any model must beat, on the same users. Neither of them is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elasticrec.data.cooccurrence import count_cooccurrence
+from elasticrec.evaluation.metrics import DEFAULT_METRICS
+from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, users_at_once
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from elasticrec.evaluation.queries import Queries
+
+NEIGHBOURS = 100
+"""Items near each item that ItemKNN asks; what users have among them is summed."""
+
+
+def evaluate_popularity(asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS) -> Evaluation:
+    """The same list for everyone: items by how many users took them in train."""
+    import torch
+
+    scores = torch.from_numpy(asked.train.per_item.astype(np.float32))
+
+    def score(start: int, stop: int) -> Tensor:
+        return scores.repeat(stop - start, 1)
+
+    return evaluate_scores(score, asked, metrics=metrics, keep_per_user=True)
+
+
+def evaluate_itemknn(asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS) -> Evaluation:
+    """ItemKNN: an item's score is the sum of its similarities to what the user took in train.
+
+    The similarity is the cosine of who took two items, with busy users held back.
+    """
+    import torch
+    from scipy.sparse import csr_matrix
+
+    V = asked.train.n_items
+    near = count_cooccurrence(asked.train, min(NEIGHBOURS, V - 1))
+    item, place = np.nonzero(near.items >= 0)
+    similar = csr_matrix((near.weights[item, place], (near.items[item, place], item)), shape=(V, V))
+    histories = asked.train.rows(asked.users).csr()
+
+    def score(start: int, stop: int) -> Tensor:
+        return torch.from_numpy((histories[start:stop] @ similar).toarray().astype(np.float32))
+
+    size = users_at_once(V, "cpu")
+    return evaluate_scores(score, asked, metrics=metrics, batch_size=size, keep_per_user=True)
+
+
+BASELINES: dict[str, Callable[[Queries, Iterable[str]], Evaluation]] = {
+    "itemknn": evaluate_itemknn,
+    "popularity": evaluate_popularity,
+}
+"""The baselines by name, the stronger one first."""
+
+
+def evaluate_baselines(
+    asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS
+) -> dict[str, Evaluation]:
+    """Every baseline on the same users."""
+    names = tuple(metrics)
+    return {name: evaluate_one(asked, names) for name, evaluate_one in BASELINES.items()}
