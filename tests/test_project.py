@@ -89,7 +89,13 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
 )
 CODE = (".py", ".js", ".h")
-PUBLISHED = ("README.md", "device/python/README.md", "device/js/README.md", "examples/README.md")
+PUBLISHED = (
+    "README.md",
+    "device/c/README.md",
+    "device/python/README.md",
+    "device/js/README.md",
+    "examples/README.md",
+)
 """What package registries show."""
 
 

@@ -1,0 +1,1462 @@
+/* elasticrec.h: recommendations on a device, from one .elastic stream.
+ *
+ * One C99 header. It needs memcpy and memset, and nothing else: no allocation, no global state, no
+ * libm, no files. In one source file write
+ *
+ *     #define ELASTICREC_IMPLEMENTATION
+ *     #include "elasticrec.h"
+ *
+ * and include it plainly elsewhere. Numbers in brackets name the sections of docs/stream-format.md.
+ *
+ * The stream's bytes stay where they are (a mapped file, flash, RAM) and must stay unchanged while
+ * the stream is in use. Beside them a stream takes 4 bytes per item and 4 per chunk, a question the
+ * work memory that elasticrec_question_bytes tells. Questions are answered from a constant stream,
+ * so threads may share one, each with work memory of its own; elasticrec_refresh and
+ * elasticrec_withdraw change it, and need it alone.
+ *
+ * Of a stream larger than 4 GB the first 4 GB are used: a prefix of a stream is a stream.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef ELASTICREC_H
+#define ELASTICREC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef ELASTICREC_API
+#define ELASTICREC_API extern
+#endif
+
+/* What functions return. */
+enum {
+  ELASTICREC_OK,      /* all went well */
+  ELASTICREC_REFUSED, /* bytes that break a rule of the format; the error says which */
+  ELASTICREC_MEMORY,  /* too little memory was given; the error says how much is needed */
+  ELASTICREC_UNKNOWN  /* no such item */
+};
+
+#define ELASTICREC_NONE 0xFFFFFFFFu /* no item */
+
+/* What was found, and what was expected: low to high. elasticrec_explain writes it out. */
+typedef struct {
+  const char *what;
+  uint64_t found, low, high;
+  uint32_t chunk; /* the chunk's number, or ELASTICREC_NONE */
+} elasticrec_error;
+
+typedef struct {
+  const void *data;
+  size_t size;
+} elasticrec_bytes;
+
+/* How to verify a publisher's signature and the chain of chunks [12]. */
+typedef struct {
+  void *context; /* handed to both functions */
+  /* Writes the SHA-256 of some bytes. */
+  void (*sha256)(void *context, const void *data, size_t size, uint8_t digest[32]);
+  /* 1 if the Ed25519 signature of the parts, one after the other, is right; else 0. */
+  int (*verify)(void *context, const uint8_t signature[64], const elasticrec_bytes *parts,
+                size_t n_parts);
+} elasticrec_key;
+
+/* An id: a number, or text of so many bytes where the stream's id kind is 3. */
+typedef struct {
+  const char *text;
+  uint64_t number; /* with text, its bytes */
+} elasticrec_id;
+
+/* Bytes of memory, aligned to 8, that a stream needs for itself and while it is read. */
+typedef struct {
+  size_t stream, work;
+} elasticrec_sizes;
+
+typedef struct {
+  uint64_t sequence, trained, least, length; /* [1] */
+  uint64_t bytes;                            /* that the stream ranks with */
+  uint32_t items, blocks, listable, chunks, columns;
+  uint8_t id_kind, cosine, for_vector, min_support; /* [1] */
+  const uint8_t *model_id, *catalogue;              /* 32 bytes each */
+} elasticrec_about;
+
+/* A question; all zeros but k is a sound one: the list for most people. */
+typedef struct {
+  const elasticrec_id *history; /* the oldest first */
+  size_t n_history;
+  const elasticrec_id *exclude;
+  size_t n_exclude;
+  const elasticrec_id *only; /* NULL: every item may be listed */
+  size_t n_only;
+  const void *vector; /* the person's file from a server [9], or NULL */
+  size_t vector_bytes;
+  uint32_t k;   /* how many items to list, at most */
+  int repeat;   /* list items of the history too */
+  int why;      /* name, for each item, the history item that votes most for it */
+} elasticrec_question;
+
+/* A listed item, by number; elasticrec_id_of gives its id. */
+typedef struct {
+  int64_t score;
+  uint32_t item;
+  uint32_t why;  /* a history item's number, or ELASTICREC_NONE */
+  uint32_t slot; /* the slot that names it */
+} elasticrec_item;
+
+typedef struct {
+  uint32_t listed;  /* how many items */
+  uint32_t unknown; /* ids of the history that the stream does not know; they were skipped */
+} elasticrec_answer;
+
+/* A stream; its fields are for the functions below. */
+typedef struct {
+  const uint8_t *data;
+  uint64_t sequence, trained, least, length;
+  double unit, recency, weights[2];
+  uint32_t n_items, n_blocks, end, n_ids;
+  uint32_t n_chunks, max_chunks, n_books, n_columns, used, n_sorted;
+  uint32_t starts[5]; /* where CODEBOOK, COLUMNS, IDS and the others start in the sorted index */
+  uint32_t words;     /* codewords that the last codebook has */
+  uint32_t cover[64], widths;
+  uint16_t values[16];
+  uint8_t width[64], popularity[28];
+  uint8_t id_kind, cosine, for_vector, min_support, full, rest, useful, simd;
+  uint8_t link[12];
+  elasticrec_key key;
+  uint16_t *state;  /* of each item: columns, 15 less its last vote << 11, withdrawn << 15 */
+  uint8_t *slots;   /* of each item: slots, and 128 while its gain is not known */
+  uint8_t *gain;    /* of each item: g [7.3] */
+  uint32_t *chunks; /* where each chunk starts, sorted */
+} elasticrec_stream;
+
+/* Tells the memory for a stream of which these bytes have arrived, and at most `most` ever will. */
+ELASTICREC_API int elasticrec_size(const void *data, size_t size, size_t most,
+                                   elasticrec_sizes *sizes, elasticrec_error *error);
+
+/* Opens a stream, or a prefix of one, and checks every rule of the format. `key` may be NULL; a
+ * stream whose sequence number is below min_sequence is refused. `work` is free again afterwards. */
+ELASTICREC_API int elasticrec_open(elasticrec_stream *stream, const void *data, size_t size,
+                                   const elasticrec_key *key, uint64_t min_sequence, void *memory,
+                                   size_t memory_bytes, void *work, size_t work_bytes,
+                                   elasticrec_error *error);
+
+/* Takes in what has arrived: all bytes from the first on, the earlier ones unchanged, here or at
+ * another place. After a chunk that breaks a rule the stream ranks with all that came before. */
+ELASTICREC_API int elasticrec_refresh(elasticrec_stream *stream, const void *data, size_t size,
+                                      void *work, size_t work_bytes, elasticrec_error *error);
+
+/* Never lists the items of a withdrawn file [10]; the next file replaces it. */
+ELASTICREC_API int elasticrec_withdraw(elasticrec_stream *stream, const void *data, size_t size,
+                                       elasticrec_error *error);
+
+ELASTICREC_API void elasticrec_info(const elasticrec_stream *stream, elasticrec_about *about);
+
+/* Bytes of work memory, aligned to 8, for a question. */
+ELASTICREC_API size_t elasticrec_question_bytes(const elasticrec_stream *stream,
+                                                const elasticrec_question *question);
+
+/* Writes the best items for a person, the best first, to items[0 .. k-1]. */
+ELASTICREC_API int elasticrec_recommend(const elasticrec_stream *stream,
+                                        const elasticrec_question *question, void *work,
+                                        size_t work_bytes, elasticrec_item *items,
+                                        elasticrec_answer *answer, elasticrec_error *error);
+
+/* Writes the k items nearest to one; ELASTICREC_UNKNOWN if the stream does not know it. The work
+ * memory is that of a question with a history of one id. */
+ELASTICREC_API int elasticrec_similar(const elasticrec_stream *stream, elasticrec_id id, uint32_t k,
+                                      void *work, size_t work_bytes, elasticrec_item *items,
+                                      elasticrec_answer *answer, elasticrec_error *error);
+
+/* The id of an item; text points into the stream. ELASTICREC_UNKNOWN if it has none yet. */
+ELASTICREC_API int elasticrec_id_of(const elasticrec_stream *stream, uint32_t item,
+                                    elasticrec_id *id);
+
+/* The item of an id. Refuses an id that the stream has twice. */
+ELASTICREC_API int elasticrec_find(const elasticrec_stream *stream, elasticrec_id id,
+                                   uint32_t *item, elasticrec_error *error);
+
+/* Writes an error as one line, cut to `size` with its 0, and returns its whole length. */
+ELASTICREC_API size_t elasticrec_explain(const elasticrec_error *error, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* ELASTICREC_H */
+
+#if defined(ELASTICREC_IMPLEMENTATION) && !defined(ELASTICREC_IMPLEMENTED)
+#define ELASTICREC_IMPLEMENTED
+
+#if defined(__FAST_MATH__) || (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 2)
+#error "elasticrec.h rounds every double once: build without -ffast-math, on x86 with -msse2 -mfpmath=sse"
+#endif
+
+#if defined(__STDC_HOSTED__) && __STDC_HOSTED__
+#include <string.h>
+#else
+void *memcpy(void *to, const void *from, size_t size);
+void *memset(void *to, int value, size_t size);
+#endif
+
+#define ER_TILE 1024u   /* items scored at a time */
+#define ER_FILTER 4096u /* bytes of a filter of numbers, or of ids */
+#define ER_HEAD(N) (276u + 8u * (N))
+
+/* ---- Bytes ---- */
+
+static uint32_t er_16(const uint8_t *p) { return (uint32_t)(p[0] | p[1] << 8); }
+static uint32_t er_32(const uint8_t *p) { return er_16(p) | er_16(p + 2) << 16; }
+static uint64_t er_64(const uint8_t *p) { return er_32(p) | (uint64_t)er_32(p + 4) << 32; }
+
+static int er_same(const void *a, const void *b, size_t n) {
+  const uint8_t *x = (const uint8_t *)a, *y = (const uint8_t *)b;
+  while (n && *x == *y) x++, y++, n--;
+  return n == 0;
+}
+
+static int er_refuse(elasticrec_error *error, const char *what, uint64_t found, uint64_t low,
+                     uint64_t high) {
+  if (error) {
+    error->what = what;
+    error->found = found, error->low = low, error->high = high;
+    error->chunk = ELASTICREC_NONE;
+  }
+  return ELASTICREC_REFUSED;
+}
+
+#define ER_WITHIN(what, found, low, high)                                                  \
+  do {                                                                                     \
+    uint64_t er_found = (found), er_low = (low), er_high = (high);                         \
+    if (er_found < er_low || er_found > er_high)                                           \
+      return er_refuse(error, what, er_found, er_low, er_high);                            \
+  } while (0)
+
+static int er_memory(elasticrec_error *error, const char *what, size_t found, size_t needed) {
+  er_refuse(error, what, found, needed, (size_t)-1);
+  return ELASTICREC_MEMORY;
+}
+
+/* The tables of a CRC-32 over eight bytes at a time; the first one alone takes single bytes. */
+static void er_crc_tables(uint32_t *tables) {
+  for (uint32_t i = 0; i < 256; i++) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (0xEDB88320u & (0u - (crc & 1)));
+    tables[i] = crc;
+  }
+  for (uint32_t i = 256; i < 2048; i++)
+    tables[i] = tables[i - 256] >> 8 ^ tables[tables[i - 256] & 255];
+}
+
+/* CRC-32 of some more bytes; without tables by halves of bytes, which is slower. */
+static uint32_t er_crc(uint32_t crc, const uint8_t *p, size_t n, const uint32_t *t) {
+  static const uint32_t half[16] = {
+      0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
+      0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+      0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C};
+  crc = ~crc;
+  for (; t && n >= 8; p += 8, n -= 8) {
+    uint32_t a = crc ^ er_32(p), b = er_32(p + 4);
+    crc = t[1792 + (a & 255)] ^ t[1536 + (a >> 8 & 255)] ^ t[1280 + (a >> 16 & 255)] ^
+          t[1024 + (a >> 24)] ^ t[768 + (b & 255)] ^ t[512 + (b >> 8 & 255)] ^
+          t[256 + (b >> 16 & 255)] ^ t[b >> 24];
+  }
+  for (; n; p++, n--) {
+    crc = crc >> 4 ^ half[(crc ^ *p) & 15];
+    crc = crc >> 4 ^ half[(crc ^ (uint32_t)(*p >> 4)) & 15];
+  }
+  return ~crc;
+}
+
+/* ---- Numbers: f64, each operation rounded once [6] ---- */
+
+/* A product that no compiler fuses with the sum after it. */
+static double er_times(double a, double b) {
+  volatile double product = a * b;
+  return product;
+}
+
+/* The floor of a number that is 2^62 in size at most. */
+static int64_t er_floor(double x) {
+  int64_t whole = (int64_t)x;
+  return whole - ((double)whole > x);
+}
+
+/* The square root of a whole number up to 2^53, rounded to the nearest f64. */
+static double er_root(uint64_t n) {
+  uint64_t r, m = n;
+  int64_t left;
+  double x, y;
+  int shift = 0;
+  if (n == 0) return 0;
+  /* m = n * 4^shift in [2^60, 2^62): its root times 2^22 has 53 digits, the half of one more. */
+  while (m < (uint64_t)1 << 60) m <<= 2, shift++;
+  /* y, 1 / the root of x = m / 2^62 in [1/4, 1), by Newton's steps from a line through [1, 2] */
+  x = (double)m / 4611686018427387904.0;
+  y = 2.2 - 1.25 * x;
+  for (int i = 0; i < 5; i++) y = y * (1.5 - 0.5 * x * y * y);
+  /* r: nearly the root of M = m * 2^44, and M - r * r by its last 64 digits, which are enough. */
+  r = (uint64_t)(x * y * 9007199254740992.0);
+  left = (int64_t)((m << 44) - r * r);
+  while (left < 0) left += (int64_t)(2 * r - 1), r--;
+  while (left > (int64_t)(2 * r)) left -= (int64_t)(2 * r + 1), r++;
+  if (left > (int64_t)r) r++; /* above r + 1/2, which no root is */
+  x = (double)r / 4194304.0;
+  for (; shift; shift--) x *= 0.5;
+  return x;
+}
+
+/* An f32 that is finite, not negative, and 10^9 at most; else -1. */
+static double er_real(const uint8_t *p) {
+  uint32_t bits = er_32(p);
+  float value;
+  memcpy(&value, &bits, 4);
+  if (bits == 0x80000000u) return 0;
+  return bits <= 0x4E6E6B28u ? (double)value : -1; /* 10^9, as bits */
+}
+
+/* An f16 as f64. */
+static double er_half(uint32_t bits) {
+  uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double value = exponent ? (double)(1024 + fraction) : (double)fraction;
+  for (uint32_t e = exponent ? exponent : 1; e < 25; e++) value *= 0.5;
+  for (uint32_t e = 25; e < exponent; e++) value *= 2;
+  return bits >> 15 ? -value : value;
+}
+
+/* Binary digits of a number. */
+static uint32_t er_digits(uint32_t n) {
+  uint32_t digits = 0;
+  for (; n; n >>= 1) digits++;
+  return digits;
+}
+
+/* ---- Chunks ---- */
+
+typedef int (*er_order)(const void *context, uint32_t a, uint32_t b);
+
+static void er_sink(uint32_t *heap, size_t n, size_t i, er_order before, const void *context) {
+  uint32_t moved = heap[i];
+  size_t child;
+  for (; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && before(context, heap[child], heap[child + 1])) child++;
+    if (!before(context, moved, heap[child])) break;
+    heap[i] = heap[child];
+  }
+  heap[i] = moved;
+}
+
+/* Sorts by a heap, so no input is slow. */
+static void er_sort(uint32_t *all, size_t n, er_order before, const void *context) {
+  for (size_t i = n / 2; i-- > 0;) er_sink(all, n, i, before, context);
+  for (size_t last = n; last-- > 1;) {
+    uint32_t top = all[0];
+    all[0] = all[last], all[last] = top;
+    er_sink(all, last, 0, before, context);
+  }
+}
+
+typedef struct {
+  uint32_t length, first, count, which, at; /* at: where the payload starts */
+  uint32_t kind, width;
+} er_chunk;
+
+static er_chunk er_chunk_at(const uint8_t *data, uint32_t offset) {
+  const uint8_t *p = data + offset;
+  er_chunk c;
+  c.length = er_32(p), c.kind = p[4], c.width = p[5], c.which = er_16(p + 6);
+  c.first = er_32(p + 8), c.count = er_32(p + 12), c.at = offset + 32;
+  return c;
+}
+
+/* Chunks of CODEBOOK come first, then COLUMNS, IDS, and those of items by their first item. */
+static uint64_t er_key(const uint8_t *data, uint32_t offset) {
+  const uint8_t *p = data + offset;
+  uint32_t kind = p[4];
+  if (kind == 3 || kind == 4) return (uint64_t)3 << 32 | er_32(p + 8);
+  return (uint64_t)(kind == 5 ? 2 : kind - 1) << 32;
+}
+
+static int er_chunk_before(const void *data, uint32_t a, uint32_t b) {
+  uint64_t x = er_key((const uint8_t *)data, a), y = er_key((const uint8_t *)data, b);
+  return x < y || (x == y && a < b);
+}
+
+static void er_sort_chunks(elasticrec_stream *s) {
+  uint32_t n = s->n_chunks, *index = s->chunks, kinds[5] = {0, 0, 0, 0, 0};
+  er_sort(index, n, er_chunk_before, s->data);
+  for (uint32_t i = 0; i < n; i++) kinds[er_key(s->data, index[i]) >> 32]++;
+  for (uint32_t i = 0, start = 0; i < 5; start += kinds[i++]) s->starts[i] = start;
+  s->n_sorted = n;
+}
+
+/* A neighbour's number and vote of item i of a chunk [4]. */
+static uint32_t er_neighbour(const elasticrec_stream *s, const er_chunk *c, uint32_t i,
+                             uint32_t *vote) {
+  const uint8_t *p = s->data + c->at;
+  uint32_t n = c->count, number = 0, row = (n + 7) / 8;
+  for (uint32_t f = 0; f < s->full; f++, p += n) number |= (uint32_t)p[i] << 8 * f;
+  for (uint32_t r = 0; r < s->rest; r++, p += row)
+    number |= (uint32_t)(p[i / 8] >> (i & 7) & 1) << (8u * s->full + r);
+  *vote = p[i / 2] >> 4 * (i & 1) & 15u;
+  return number;
+}
+
+static uint8_t er_simd(void) { return 0; }
+
+/* ---- Work memory ---- */
+
+typedef struct {
+  uint32_t *words;  /* where each codeword is */
+  uint8_t *tables;  /* of each column 64 bytes: t of its words, low bytes of 16, high, and again */
+  double *weights;  /* of items with 0, 1, ... columns: lambda' * rho [7.4] */
+  uint32_t *active; /* where the chunks start that reach into a tile */
+  int64_t *scores;  /* of a tile; with the sums behind them room for vectors y, or CRC tables */
+  int32_t *sums;
+  double *p;
+  int16_t *q;
+  uint8_t *filter;   /* a bit for each number, by its lowest digits */
+  uint32_t *history; /* its distinct numbers, the oldest first */
+  uint32_t n_history;
+  uint32_t *known, known_mask; /* the same, hashed: number + 1, or 0 */
+  uint32_t *hidden, *only, *order;
+  size_t n_hidden, n_only;
+} er_work;
+
+#define ER_ROOM (12u * ER_TILE / 4u) /* whole numbers in scores and sums */
+
+static void *er_take(uint8_t *base, size_t *at, size_t count, size_t each) {
+  size_t start = *at;
+  if (each && count > ((size_t)-1 / 2 - start) / each) { /* never fits */
+    *at = (size_t)-1 / 2;
+    return NULL;
+  }
+  *at += (count * each + 7) & ~(size_t)7;
+  return base ? base + start : NULL;
+}
+
+/* Divides work memory (NULL: none yet) for a question (NULL: for reading), and tells its size. */
+static size_t er_divide(er_work *w, void *base, uint32_t n_books, uint32_t n_columns,
+                        uint32_t n_chunks, uint32_t n_blocks, const elasticrec_question *ask) {
+  size_t at = 0, most = 0, cells = 16;
+  uint8_t *b = (uint8_t *)base;
+  w->scores = (int64_t *)er_take(b, &at, ER_TILE, 8);
+  w->sums = (int32_t *)er_take(b, &at, ER_TILE, 4);
+  w->words = (uint32_t *)er_take(b, &at, 32 * (size_t)n_books, 4);
+  w->tables = (uint8_t *)er_take(b, &at, n_columns, 64);
+  w->active = (uint32_t *)er_take(b, &at, n_chunks, 4);
+  if (!ask) return at;
+  w->weights = (double *)er_take(b, &at, n_columns + 1, 8);
+  w->p = (double *)er_take(b, &at, 8 * n_blocks, 8);
+  w->q = (int16_t *)er_take(b, &at, 8 * n_blocks, 2);
+  w->filter = (uint8_t *)er_take(b, &at, ER_FILTER, 1);
+  while (cells / 4 < ask->n_history && cells < (size_t)1 << 28) cells *= 2;
+  w->known = (uint32_t *)er_take(b, &at, cells, 4);
+  w->known_mask = (uint32_t)(cells - 1);
+  w->history = (uint32_t *)er_take(b, &at, ask->n_history, 4);
+  w->hidden = (uint32_t *)er_take(b, &at, ask->n_exclude, 4);
+  (void)er_take(b, &at, ask->n_history, 4); /* hidden items of the history */
+  w->only = (uint32_t *)er_take(b, &at, ask->n_only, 4);
+  most = ask->n_history > ask->n_exclude ? ask->n_history : ask->n_exclude;
+  if (most < ask->n_only) most = ask->n_only;
+  if (most < ask->k && ask->why) most = ask->k;
+  w->order = (uint32_t *)er_take(b, &at, most, 4);
+  return at;
+}
+
+/* Finds where codewords and columns are. Of a column the first bytes of its table say codebook,
+ * block and scale, until its table is there. */
+static void er_place(const elasticrec_stream *s, er_work *w) {
+  for (uint32_t i = 0; i < s->starts[1]; i++) {
+    er_chunk c = er_chunk_at(s->data, s->chunks[i]);
+    for (uint32_t k = 0; k < c.count; k++)
+      w->words[32 * c.which + c.first + k] = c.at + 8 * c.width * k;
+  }
+  for (uint32_t i = s->starts[1]; i < s->starts[2]; i++) {
+    er_chunk c = er_chunk_at(s->data, s->chunks[i]);
+    for (uint32_t k = 0; k < c.count; k++)
+      memcpy(w->tables + 64 * (size_t)(c.which + k), s->data + c.at + 16 * k, 16);
+  }
+}
+
+/* ---- Vectors and gains [3, 7.3] ---- */
+
+/* Adds what a byte of a column says to a vector. */
+static void er_decode(const elasticrec_stream *s, const er_work *w, uint32_t column, uint32_t code,
+                      int32_t *y) {
+  const uint8_t *about = w->tables + 64 * (size_t)column;
+  uint32_t book = er_16(about);
+  const uint32_t *words = w->words + 32 * book;
+  const int8_t *low = (const int8_t *)s->data + words[code & 15];
+  const int8_t *high = (const int8_t *)s->data + words[16 + (code >> 4)];
+  int32_t scale = (int32_t)er_16(about + 4);
+  y += 8 * er_16(about + 2);
+  for (uint32_t block = s->width[book]; block; block--, y += 8, low += 8, high += 8)
+    for (int k = 0; k < 8; k++) y[k] += scale * (low[k] + high[k]);
+}
+
+static uint64_t er_square(const int32_t *y, uint32_t n) {
+  uint64_t sum = 0;
+  for (uint32_t k = 0; k < n; k++) sum += (uint64_t)((int64_t)y[k] * y[k]);
+  return sum;
+}
+
+/* Tiles of items that have something, and the chunks that reach into each. */
+typedef struct {
+  uint32_t base, end, next, n_active, *active;
+} er_tiles;
+
+static er_tiles er_first_tile(const elasticrec_stream *s, const er_work *w) {
+  er_tiles t = {0, 0, s->starts[3], 0, NULL};
+  t.active = w->active;
+  return t;
+}
+
+static int er_next_tile(const elasticrec_stream *s, er_tiles *t) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < t->n_active; i++) {
+    const uint8_t *p = s->data + t->active[i];
+    if (er_32(p + 8) + er_32(p + 12) > t->end) t->active[kept++] = t->active[i];
+  }
+  t->n_active = kept, t->base = t->end;
+  if (!kept) {
+    if (t->next == s->n_sorted) return 0;
+    t->base = er_32(s->data + s->chunks[t->next] + 8);
+  }
+  t->end = s->n_items - t->base < ER_TILE ? s->n_items : t->base + ER_TILE;
+  while (t->next < s->n_sorted && er_32(s->data + s->chunks[t->next] + 8) < t->end)
+    t->active[t->n_active++] = s->chunks[t->next++];
+  return 1;
+}
+
+/* Items of a chunk within [base, end), or 0; `from` is the first of them. */
+static uint32_t er_overlap(const er_chunk *c, uint32_t base, uint32_t end, uint32_t *from) {
+  uint32_t stop = c->first + c->count < end ? c->first + c->count : end;
+  *from = c->first > base ? c->first : base;
+  return stop > *from ? stop - *from : 0;
+}
+
+/* The vectors of some neighbouring items, from the chunks of their tile. */
+static void er_vectors(const elasticrec_stream *s, const er_work *w, const er_tiles *t,
+                       uint32_t base, uint32_t n, int32_t *y) {
+  uint32_t D = 8 * s->n_blocks;
+  memset(y, 0, (size_t)n * D * 4);
+  for (uint32_t i = 0; i < t->n_active; i++) {
+    er_chunk c = er_chunk_at(s->data, t->active[i]);
+    uint32_t from, count = c.kind == 3 ? er_overlap(&c, base, base + n, &from) : 0;
+    const uint8_t *codes = s->data + c.at;
+    for (uint32_t k = 0; k < count; k++)
+      er_decode(s, w, c.which, codes[from - c.first + k], y + (size_t)(from - base + k) * D);
+  }
+}
+
+/* Sorts the chunks, and computes the gains of items with new codes. */
+static void er_settle(elasticrec_stream *s, er_work *w) {
+  er_tiles t;
+  uint32_t D = 8 * s->n_blocks, step = ER_ROOM / D;
+  int32_t *y = (int32_t *)w->scores;
+  if (s->n_sorted == s->n_chunks) return;
+  er_sort_chunks(s);
+  er_place(s, w);
+  for (t = er_first_tile(s, w); er_next_tile(s, &t);) {
+    uint32_t n = 1;
+    for (uint32_t i = t.base; i < t.end; i += n) {
+      if (!(s->slots[i] & 128)) {
+        n = 1;
+        continue;
+      }
+      n = t.end - i < step ? t.end - i : step;
+      if (s->cosine) er_vectors(s, w, &t, i, n, y);
+      for (uint32_t k = 0; k < n; k++) {
+        double gain = s->popularity[er_digits(i + k + 1)];
+        uint64_t square = s->cosine ? er_square(y + (size_t)k * D, D) : 0;
+        if (s->cosine) gain = square ? s->unit * gain / er_root(square) + 0.5 : 0;
+        s->gain[i + k] = gain < 256 ? (uint8_t)gain : 255;
+        s->slots[i + k] &= 127;
+      }
+    }
+  }
+}
+
+/* ---- Reading [1 to 5] ---- */
+
+/* Checks as much of a head as there is [1], and tells N, V, least and length. */
+static int er_check_head(const uint8_t *p, size_t size, uint64_t min_sequence,
+                         elasticrec_error *error) {
+  static const uint8_t magic[8] = {0x89, 'E', 'L', 'A', 'S', 'T', 'I', 'C'};
+  uint32_t N, start;
+  uint64_t least = size < 48 ? 0 : er_64(p + 40);
+  if (!er_same(p, magic, size < 8 ? size : 8))
+    return er_refuse(error, "first bytes: not those of a stream; the first is", p[0], 0x89, 0x89);
+  if (size >= 10) ER_WITHIN("version", er_16(p + 8), 4, 4);
+  N = size >= 12 ? er_16(p + 10) : 1;
+  ER_WITHIN("blocks (N)", N, 1, 64);
+  start = ER_HEAD(N);
+  ER_WITHIN("bytes (a stream is usable from `least` on)", size, least > start ? least : start,
+            UINT64_MAX);
+  ER_WITHIN("CRC-32 of the head", er_crc(0, p, start - 4, NULL), er_32(p + start - 4),
+            er_32(p + start - 4));
+  ER_WITHIN("least", least, start + 33, (uint64_t)1 << 40);
+  ER_WITHIN("items (V)", er_32(p + 12), 1, 8 * least < 1u << 26 ? 8 * least : 1u << 26);
+  ER_WITHIN("id kind", p[16], 0, 3);
+  ER_WITHIN("score", p[17], 0, 1);
+  ER_WITHIN("person", p[18], 0, 1);
+  ER_WITHIN("reserved bytes", er_32(p + 20), 0, 0);
+  ER_WITHIN("sequence number", er_64(p + 24), min_sequence, UINT64_MAX);
+  ER_WITHIN("date of the training", er_64(p + 32), 0, 253402300799u);
+  ER_WITHIN("length of the stream", er_64(p + 48), least, (uint64_t)1 << 40);
+  ER_WITHIN("value of vote 0", er_16(p + 120), 0, 0);
+  for (int v = 1; v < 16; v++)
+    ER_WITHIN("value of a vote", er_16(p + 120 + 2 * v), er_16(p + 118 + 2 * v), 65535);
+  for (int at = 180; at < 196; at += 4)
+    if (er_real(p + at) < 0)
+      return er_refuse(error, "unit, recency or a vote weight, as bits", er_32(p + at), 0,
+                       0x4E6E6B28);
+  return ELASTICREC_OK;
+}
+
+/* Whether an id's bytes are UTF-8. */
+static int er_utf8(const uint8_t *p, uint32_t n) {
+  while (n) {
+    uint32_t lead = *p, more = lead < 0xC2 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
+    if (lead >= 0x80 && (more == 0 || lead > 0xF4)) return 0;
+    if (n <= more) return 0;
+    for (uint32_t i = 1; i <= more; i++)
+      if ((p[i] & 0xC0) != 0x80) return 0;
+    if ((lead == 0xE0 && p[1] < 0xA0) || (lead == 0xED && p[1] > 0x9F) ||
+        (lead == 0xF0 && p[1] < 0x90) || (lead == 0xF4 && p[1] > 0x8F))
+      return 0;
+    p += more + 1, n -= more + 1;
+  }
+  return 1;
+}
+
+static int er_check_ids(const elasticrec_stream *s, const er_chunk *c, elasticrec_error *error) {
+  const uint8_t *sizes = s->data + c->at, *text = sizes + 2 * (size_t)c->count;
+  uint64_t left = c->length - 2 * (uint64_t)c->count;
+  ER_WITHIN("id kind of a stream with IDS", s->id_kind, 1, 3);
+  for (uint32_t i = 0; s->id_kind == 3 && i < c->count; i++) {
+    uint32_t n = er_16(sizes + 2 * (size_t)i);
+    ER_WITHIN("bytes of a text id", n, 1, left);
+    if (!er_utf8(text, n)) return er_refuse(error, "first byte of an id not in UTF-8", *text, 0, 0);
+    text += n, left -= n;
+  }
+  if (s->id_kind == 3) ER_WITHIN("bytes after the last id", left, 0, 0);
+  return ELASTICREC_OK;
+}
+
+/* Checks a COLUMNS chunk in full before it takes it in. */
+static int er_read_columns(elasticrec_stream *s, const er_chunk *c, elasticrec_error *error) {
+  uint32_t cover[64], widths = s->widths;
+  uint32_t complete = s->n_books - (s->words < 32 && s->n_books > 0);
+  memcpy(cover, s->cover, sizeof cover);
+  for (uint32_t i = 0; i < c->count; i++) {
+    const uint8_t *p = s->data + c->at + 16 * i;
+    uint32_t book = er_16(p), block = er_16(p + 2), scale = er_16(p + 4), width;
+    if (book >= complete) return er_refuse(error, "codebook of a column: the first that is not "
+                                           "complete is the higher one", book, 0, complete);
+    width = s->width[book];
+    ER_WITHIN("first block of a column", block, 0, s->n_blocks - width);
+    ER_WITHIN("scale of a column", scale, 1, 16384);
+    ER_WITHIN("reserved bytes of a column", er_16(p + 6), 0, 0);
+    for (int at = 8; at < 16; at += 4)
+      if (er_real(p + at) < 0)
+        return er_refuse(error, "vote weight of a column, as bits", er_32(p + at), 0, 0x4E6E6B28);
+    widths += width;
+    ER_WITHIN("sum of the columns' widths", widths, 1, 16 * s->n_blocks + 1024);
+    for (uint32_t k = block; k < block + width; k++) {
+      cover[k] += scale;
+      ER_WITHIN("sum of a block's scales", cover[k], 1, 16384);
+    }
+  }
+  memcpy(s->cover, cover, sizeof cover);
+  s->widths = widths, s->n_columns += c->count;
+  return ELASTICREC_OK;
+}
+
+/* Checks a CODES or NEIGHBOURS chunk in full before it takes it in. */
+static int er_read_items(elasticrec_stream *s, const er_chunk *c, elasticrec_error *error) {
+  uint16_t *state = s->state + c->first;
+  uint8_t *slots = s->slots + c->first;
+  uint32_t n = c->count, most = 0, fewest = 2047, vote;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t has = c->kind == 3 ? state[i] & 2047u : slots[i] & 127u;
+    most = has > most ? has : most, fewest = has < fewest ? has : fewest;
+  }
+  ER_WITHIN("fewest columns or slots of its items before", fewest, c->which, c->which);
+  ER_WITHIN("most columns or slots of its items before", most, c->which, c->which);
+  if (c->kind == 3) {
+    if (s->used <= c->which) s->used = c->which + 1;
+    for (uint32_t i = 0; i < n; i++) state[i]++, slots[i] |= 128;
+    return ELASTICREC_OK;
+  }
+  if (n % 8) {
+    const uint8_t *row = s->data + c->at + (size_t)s->full * n - 1;
+    for (uint32_t r = 1; r <= s->rest; r++)
+      ER_WITHIN("unused bits", (uint32_t)row[(size_t)r * ((n + 7) / 8)] >> n % 8, 0, 0);
+  }
+  if (n % 2) ER_WITHIN("unused vote", (uint32_t)s->data[c->at + c->length - 1] >> 4, 0, 0);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t number = er_neighbour(s, c, i, &vote);
+    ER_WITHIN("neighbour", number, 0, vote ? s->n_items - 1 : 0);
+    ER_WITHIN("vote after a smaller one", vote, 0, 15u - (state[i] >> 11 & 15));
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    (void)er_neighbour(s, c, i, &vote);
+    state[i] = (uint16_t)((state[i] & 0x87FFu) | (15 - vote) << 11);
+    slots[i] = (uint8_t)((slots[i] + 1) | (slots[i] & 127 || state[i] & 2047 ? 0 : 128));
+  }
+  return ELASTICREC_OK;
+}
+
+/* Reads one complete chunk [2]; takes in nothing of one that breaks a rule. */
+static int er_read_chunk(elasticrec_stream *s, const er_chunk *c, const uint32_t *tables,
+                         elasticrec_error *error) {
+  static const uint8_t zeros[12] = {0};
+  const uint8_t *p = s->data + s->end;
+  uint32_t stop = c->at + c->length, n = c->count, which, first = c->first, last = 0;
+  uint64_t known = s->id_kind ? s->n_ids : s->n_items, most, length;
+  uint32_t crc = er_crc(er_crc(er_crc(0, p, 16, NULL), zeros, 4, NULL), p + 20, 12, NULL);
+  ER_WITHIN("CRC-32", er_crc(crc, p + 32, c->length, tables), er_32(p + 16), er_32(p + 16));
+  if (s->key.sha256) {
+    uint8_t digest[32];
+    s->key.sha256(s->key.context, p, 32 + (size_t)c->length, digest);
+    if (!er_same(digest, s->link, 12))
+      return er_refuse(error, "SHA-256 by the link before it, first byte", digest[0], s->link[0],
+                       s->link[0]);
+    if (stop == s->length && !er_same(p + 20, zeros, 12))
+      return er_refuse(error, "link of the last chunk, first byte", p[20], 0, 0);
+  }
+  ER_WITHIN("start", s->end + (uint64_t)4096 * 1024, (uint64_t)4096 * s->n_chunks, UINT64_MAX);
+  ER_WITHIN("kind", c->kind, 1, 5);
+  ER_WITHIN("width", c->width, c->kind == 1, c->kind == 1 ? s->n_blocks : 0);
+  which = c->which;
+  switch (c->kind) {
+    case 1:
+      last = s->n_books && s->words < 32;
+      ER_WITHIN("codebook", which, s->n_books - last, last ? s->n_books - 1 : 63);
+      ER_WITHIN("codebook", which, 0, s->n_books - last);
+      ER_WITHIN("first codeword", first, last ? s->words : 0, last ? s->words : 0);
+      if (last) ER_WITHIN("width", c->width, s->width[which], s->width[which]);
+      most = 32, length = (uint64_t)8 * c->width * n;
+      break;
+    case 2:
+      ER_WITHIN("first column", which, s->n_columns, s->n_columns);
+      ER_WITHIN("first", first, 0, 0);
+      most = 1024 - which, length = (uint64_t)16 * n;
+      break;
+    case 3:
+      if (which >= s->n_columns)
+        return er_refuse(error, "column: the first that is not open is the higher one", which, 0,
+                         s->n_columns);
+      most = known, length = n;
+      break;
+    case 4:
+      ER_WITHIN("slot", which, 0, 63);
+      most = known;
+      length = (uint64_t)s->full * n + s->rest * (((uint64_t)n + 7) / 8) + ((uint64_t)n + 1) / 2;
+      break;
+    default:
+      ER_WITHIN("which", which, 0, 0);
+      ER_WITHIN("first item", first, s->n_ids, s->n_ids);
+      most = s->n_items, length = s->id_kind == 3 ? c->length : (uint64_t)4 * s->id_kind * n;
+      if (s->id_kind == 3) ER_WITHIN("bytes of payload", length, (uint64_t)3 * n, UINT64_MAX);
+  }
+  ER_WITHIN("count", n, 1, UINT32_MAX);
+  ER_WITHIN("first + count", (uint64_t)first + n, 1, most);
+  ER_WITHIN("bytes of payload", c->length, length, length);
+  switch (c->kind) {
+    case 1:
+      if (!last) s->width[s->n_books++] = (uint8_t)c->width;
+      s->words = first + n;
+      return ELASTICREC_OK;
+    case 2:
+      return er_read_columns(s, c, error);
+    case 5:
+      which = (uint32_t)er_check_ids(s, c, error);
+      if (which == ELASTICREC_OK) s->n_ids += n;
+      return (int)which;
+    default:
+      return er_read_items(s, c, error);
+  }
+}
+
+/* Reads further chunks until one is incomplete. */
+static int er_read(elasticrec_stream *s, size_t size, const uint32_t *tables,
+                   elasticrec_error *error) {
+  uint32_t have = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+  int verdict = ELASTICREC_OK;
+  while (have - s->end >= 32) {
+    er_chunk c = er_chunk_at(s->data, s->end);
+    uint64_t stop = (uint64_t)c.at + c.length;
+    if (stop > s->length)
+      verdict = er_refuse(error, "end", stop, 0, s->length);
+    else if (stop > have)
+      break;
+    else if (s->n_chunks == s->max_chunks)
+      return er_memory(error, "chunks that the memory of the stream is for", s->max_chunks,
+                       (size_t)s->max_chunks + 1);
+    else
+      verdict = er_read_chunk(s, &c, tables, error);
+    if (verdict != ELASTICREC_OK) {
+      if (error) error->chunk = s->n_chunks;
+      return verdict;
+    }
+    memcpy(s->link, s->data + s->end + 20, 12);
+    s->chunks[s->n_chunks++] = s->end;
+    s->end = (uint32_t)stop;
+    s->useful |= stop == s->least;
+  }
+  if (s->end != size)
+    ER_WITHIN("start of a chunk", s->end, 0, s->length < 32 ? 0 : s->length - 32);
+  if (!s->useful) return er_refuse(error, "end of a chunk (least)", s->end, s->least, s->least);
+  return ELASTICREC_OK;
+}
+
+ELASTICREC_API int elasticrec_size(const void *data, size_t size, size_t most,
+                                   elasticrec_sizes *sizes, elasticrec_error *error) {
+  const uint8_t *p = (const uint8_t *)data;
+  uint64_t chunks = 0, books = 0, columns = 0, at, limit, all;
+  er_work w;
+  int verdict = er_check_head(p, size, 0, error);
+  if (verdict != ELASTICREC_OK) return verdict;
+  if (most < size) most = size;
+  limit = most < UINT32_MAX ? most : UINT32_MAX;
+  all = 1025 + limit / 4096; /* chunks that the format allows in so many bytes */
+  for (at = ER_HEAD(er_16(p + 10)); at < limit && at + 32 <= size && chunks < all; chunks++) {
+    if (p[at + 4] == 1 && er_16(p + at + 6) < 64 && er_16(p + at + 6) >= books)
+      books = er_16(p + at + 6) + 1u;
+    if (p[at + 4] == 2) columns += er_32(p + at + 12) < 1024 ? er_32(p + at + 12) : 1024;
+    at += 32 + (uint64_t)er_32(p + at);
+  }
+  if (most > size) { /* what may come */
+    uint64_t more = (limit - (at < limit ? at : limit)) / 33;
+    chunks = chunks + more < all ? chunks + more : all, books = 64, columns = 1024;
+  }
+  if (columns > 1024) columns = 1024;
+  sizes->stream = 4 * (size_t)er_32(p + 12) + 4 * (size_t)chunks + 8;
+  sizes->work = er_divide(&w, NULL, (uint32_t)books, (uint32_t)columns, (uint32_t)chunks,
+                          er_16(p + 10), NULL);
+  return ELASTICREC_OK;
+}
+
+ELASTICREC_API int elasticrec_refresh(elasticrec_stream *s, const void *data, size_t size,
+                                      void *work, size_t work_bytes, elasticrec_error *error) {
+  er_work w;
+  elasticrec_sizes sizes;
+  int verdict;
+  if (size < s->end) return er_refuse(error, "bytes", size, s->end, s->length);
+  verdict = elasticrec_size(data, size, size, &sizes, error);
+  if (verdict != ELASTICREC_OK) return verdict;
+  if (work_bytes < sizes.work) return er_memory(error, "work memory", work_bytes, sizes.work);
+  s->data = (const uint8_t *)data;
+  er_divide(&w, work, s->n_books, s->n_columns, 0, s->n_blocks, NULL);
+  er_crc_tables((uint32_t *)w.scores);
+  verdict = er_read(s, size, (const uint32_t *)w.scores, error);
+  er_divide(&w, work, s->n_books, s->n_columns, s->n_chunks, s->n_blocks, NULL);
+  er_settle(s, &w);
+  return verdict;
+}
+
+ELASTICREC_API int elasticrec_open(elasticrec_stream *s, const void *data, size_t size,
+                                   const elasticrec_key *key, uint64_t min_sequence, void *memory,
+                                   size_t memory_bytes, void *work, size_t work_bytes,
+                                   elasticrec_error *error) {
+  const uint8_t *p = (const uint8_t *)data;
+  uint32_t V, N, start, digits;
+  size_t room;
+  int verdict = er_check_head(p, size, min_sequence, error);
+  if (verdict != ELASTICREC_OK) return verdict;
+  memset(s, 0, sizeof *s);
+  V = s->n_items = er_32(p + 12), N = s->n_blocks = er_16(p + 10), start = ER_HEAD(N);
+  if (key) {
+    elasticrec_bytes head;
+    head.data = p, head.size = start - 68, s->key = *key;
+    if (er_same(p + start - 68, s->link, 12) || !key->verify(key->context, p + start - 68, &head, 1))
+      return er_refuse(error, "signature of the head by this key", 0, 1, 1);
+  }
+  s->id_kind = p[16], s->cosine = p[17], s->for_vector = p[18], s->min_support = p[19];
+  s->sequence = er_64(p + 24), s->trained = er_64(p + 32);
+  s->least = er_64(p + 40), s->length = er_64(p + 48);
+  for (int v = 0; v < 16; v++) s->values[v] = (uint16_t)er_16(p + 120 + 2 * v);
+  memcpy(s->popularity, p + 152, 28);
+  s->unit = er_real(p + 180), s->recency = er_real(p + 184);
+  s->weights[0] = er_real(p + 188), s->weights[1] = er_real(p + 192);
+  memcpy(s->link, p + start - 80, 12);
+  digits = V > 1 ? er_digits(V - 1) : 1;
+  s->full = (uint8_t)(digits / 8), s->rest = digits % 8;
+  s->data = p, s->end = start, s->words = 32, s->simd = er_simd();
+  if (memory_bytes < 4 * (size_t)V + 8)
+    return er_memory(error, "memory of the stream", memory_bytes, 4 * (size_t)V + 8);
+  room = (memory_bytes - 4 * (size_t)V) / 4;
+  s->max_chunks = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
+  s->chunks = (uint32_t *)memory; /* before the items: aligned to 4 whatever their number */
+  s->state = (uint16_t *)(void *)(s->chunks + room);
+  s->slots = (uint8_t *)(s->state + V), s->gain = s->slots + V;
+  memset(s->state, 0, 4 * (size_t)V);
+  return elasticrec_refresh(s, data, size, work, work_bytes, error);
+}
+
+/* Checks what files of vectors and of withdrawn items have in common [9, 10]. */
+static int er_check_other(const elasticrec_stream *s, const uint8_t *p, size_t size, char letter,
+                          uint32_t version, uint32_t D, elasticrec_error *error) {
+  static const uint8_t starts[2][8] = {{0x89, 'E', 'L', 'V', 'E', 'C', 'T', 'O'},
+                                       {0x89, 'E', 'L', 'W', 'I', 'T', 'H', 'D'}};
+  static const uint8_t zeros[4] = {0};
+  uint32_t crc;
+  ER_WITHIN("bytes of a vector or of a withdrawn list", size, 48, SIZE_MAX);
+  if (!er_same(p, starts[letter == 'W'], 8))
+    return er_refuse(error, "first bytes: not those of this kind of file; the fourth is", p[3],
+                     (uint8_t)letter, (uint8_t)letter);
+  ER_WITHIN("version of the file", er_16(p + 8), version, version);
+  ER_WITHIN("numbers of the vector (D), or reserved bytes", er_16(p + 10), D, D);
+  crc = er_crc(er_crc(er_crc(0, p, 12, NULL), zeros, 4, NULL), p + 16, size - 16, NULL);
+  ER_WITHIN("CRC-32 of the file", crc, er_32(p + 12), er_32(p + 12));
+  for (int i = 0; i < 32; i++)
+    ER_WITHIN(letter == 'V' ? "model id of the vector, a byte" : "model id of the list, a byte",
+              p[16 + i], s->data[56 + i], s->data[56 + i]);
+  return ELASTICREC_OK;
+}
+
+ELASTICREC_API int elasticrec_withdraw(elasticrec_stream *s, const void *data, size_t size,
+                                       elasticrec_error *error) {
+  static const uint8_t zeros[64] = {0};
+  const uint8_t *p = (const uint8_t *)data;
+  uint64_t before = 0; /* 1 + the number before */
+  int verdict = er_check_other(s, p, size, 'W', 1, 0, error);
+  if (verdict != ELASTICREC_OK) return verdict;
+  ER_WITHIN("bytes of a withdrawn list", size, 120, SIZE_MAX);
+  ER_WITHIN("bytes after the last number", size % 4, 0, 0);
+  if (s->key.verify) {
+    elasticrec_bytes parts[5];
+    parts[0].data = p, parts[0].size = 12;
+    parts[1].data = zeros, parts[1].size = 4;
+    parts[2].data = p + 16, parts[2].size = 40;
+    parts[3].data = zeros, parts[3].size = 64;
+    parts[4].data = p + 120, parts[4].size = size - 120;
+    if (er_same(p + 56, zeros, 64) || !s->key.verify(s->key.context, p + 56, parts, 5))
+      return er_refuse(error, "signature of the withdrawn list by this key", 0, 1, 1);
+  }
+  for (size_t at = 120; at < size; at += 4) {
+    ER_WITHIN("withdrawn item", er_32(p + at), before, s->n_items - 1);
+    before = (uint64_t)er_32(p + at) + 1;
+  }
+  for (uint32_t i = 0; i < s->n_items; i++) s->state[i] &= 0x7FFF;
+  for (size_t at = 120; at < size; at += 4) s->state[er_32(p + at)] |= 0x8000;
+  return ELASTICREC_OK;
+}
+
+ELASTICREC_API void elasticrec_info(const elasticrec_stream *s, elasticrec_about *about) {
+  memset(about, 0, sizeof *about);
+  about->sequence = s->sequence, about->trained = s->trained, about->least = s->least;
+  about->length = s->length, about->bytes = s->end, about->items = s->n_items;
+  about->blocks = s->n_blocks, about->chunks = s->n_chunks, about->columns = s->n_columns;
+  about->id_kind = s->id_kind, about->cosine = s->cosine, about->for_vector = s->for_vector;
+  about->min_support = s->min_support, about->model_id = s->data + 56;
+  about->catalogue = s->data + 88;
+  for (uint32_t i = 0; i < s->n_items; i++)
+    about->listable += (s->state[i] & 2047) + (s->slots[i] & 127u) > 0;
+}
+
+/* ---- Ids [5] ---- */
+
+/* Ids in order, from one of a chunk's on. */
+typedef struct {
+  uint32_t chunk, i, item;
+  er_chunk c;
+  const uint8_t *text;
+} er_ids;
+
+static int er_next_id(const elasticrec_stream *s, er_ids *at, elasticrec_id *id) {
+  const uint8_t *p;
+  while (at->i == at->c.count) {
+    if (at->chunk == s->starts[3]) return 0;
+    at->c = er_chunk_at(s->data, s->chunks[at->chunk++]), at->i = 0;
+    at->text = s->data + at->c.at + 2 * (size_t)at->c.count;
+  }
+  p = s->data + at->c.at;
+  at->item = at->c.first + at->i;
+  id->text = NULL;
+  if (s->id_kind == 3) {
+    id->text = (const char *)at->text, id->number = er_16(p + 2 * (size_t)at->i);
+    at->text += id->number;
+  } else {
+    id->number = s->id_kind == 1 ? er_32(p + 4 * (size_t)at->i) : er_64(p + 8 * (size_t)at->i);
+  }
+  at->i++;
+  return 1;
+}
+
+static er_ids er_first_id(const elasticrec_stream *s) {
+  er_ids at;
+  memset(&at, 0, sizeof at);
+  at.chunk = s->starts[2];
+  return at;
+}
+
+/* Below 0, 0 or above 0, as an id comes before, is, or comes after another one. */
+static int er_compare(elasticrec_id a, elasticrec_id b) {
+  if (a.number != b.number || !a.text != !b.text)
+    return a.number < b.number || (a.number == b.number && b.text) ? -1 : 1;
+  if (a.text)
+    for (uint64_t i = 0; i < a.number; i++)
+      if (a.text[i] != b.text[i]) return (uint8_t)a.text[i] < (uint8_t)b.text[i] ? -1 : 1;
+  return 0;
+}
+
+static int er_id_before(const void *ids, uint32_t a, uint32_t b) {
+  return er_compare(((const elasticrec_id *)ids)[a], ((const elasticrec_id *)ids)[b]) < 0;
+}
+
+/* A number for the filter, from an id's length and its first and last bytes. */
+static uint32_t er_trace(elasticrec_id id) {
+  const uint8_t *p = (const uint8_t *)id.text;
+  uint32_t trace = (uint32_t)(id.number ^ id.number >> 32);
+  if (p && id.number >= 4) trace += er_32(p) * 31 + er_32(p + id.number - 4);
+  if (p && id.number < 4)
+    for (uint64_t i = 0; i < id.number; i++) trace = trace * 257 + p[i];
+  return trace * 2654435761u >> 17;
+}
+
+/* Writes the items of some ids, ELASTICREC_NONE where they do not occur; reads each id of the
+ * stream once. `order` has room for as many numbers as there are ids. */
+static int er_resolve(const elasticrec_stream *s, const elasticrec_id *ids, size_t n,
+                      uint8_t *filter, uint32_t *order, uint32_t *items, elasticrec_error *error) {
+  er_ids at = er_first_id(s);
+  elasticrec_id id;
+  for (size_t i = 0; i < n; i++) {
+    items[i] = s->id_kind || ids[i].number >= s->n_items ? ELASTICREC_NONE
+                                                         : (uint32_t)ids[i].number;
+    order[i] = (uint32_t)i;
+  }
+  if (!s->id_kind || !n) return ELASTICREC_OK;
+  if (filter) {
+    memset(filter, 0, ER_FILTER);
+    for (size_t i = 0; i < n; i++) {
+      uint32_t trace = er_trace(ids[i]);
+      filter[trace >> 3] |= (uint8_t)(1u << (trace & 7));
+    }
+  }
+  er_sort(order, n, er_id_before, ids);
+  while (er_next_id(s, &at, &id)) {
+    uint32_t trace = filter ? er_trace(id) : 0;
+    size_t low = 0, high = n;
+    if (filter && !(filter[trace >> 3] >> (trace & 7) & 1)) continue;
+    while (low < high) {
+      size_t middle = (low + high) / 2;
+      if (er_compare(ids[order[middle]], id) < 0)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    for (; low < n && er_compare(ids[order[low]], id) == 0; low++) {
+      if (items[order[low]] != ELASTICREC_NONE)
+        return er_refuse(error, "an id twice: the later item", at.item, items[order[low]],
+                         items[order[low]]);
+      items[order[low]] = at.item;
+    }
+  }
+  return ELASTICREC_OK;
+}
+
+ELASTICREC_API int elasticrec_find(const elasticrec_stream *s, elasticrec_id id, uint32_t *item,
+                                   elasticrec_error *error) {
+  uint32_t order;
+  int verdict = er_resolve(s, &id, 1, NULL, &order, item, error);
+  if (verdict != ELASTICREC_OK) return verdict;
+  return *item == ELASTICREC_NONE ? ELASTICREC_UNKNOWN : ELASTICREC_OK;
+}
+
+ELASTICREC_API int elasticrec_id_of(const elasticrec_stream *s, uint32_t item,
+                                    elasticrec_id *id) {
+  er_ids at = er_first_id(s);
+  uint32_t low = s->starts[2], high = s->starts[3];
+  id->text = NULL, id->number = item;
+  if (item >= (s->id_kind ? s->n_ids : s->n_items)) return ELASTICREC_UNKNOWN;
+  if (!s->id_kind) return ELASTICREC_OK;
+  while (high - low > 1) {
+    uint32_t middle = (low + high) / 2;
+    if (er_32(s->data + s->chunks[middle] + 8) <= item)
+      low = middle;
+    else
+      high = middle;
+  }
+  at.c = er_chunk_at(s->data, s->chunks[low]), at.i = item - at.c.first;
+  at.text = s->data + at.c.at + 2 * (size_t)at.c.count;
+  for (uint32_t i = 0; s->id_kind == 3 && i < at.i; i++)
+    at.text += er_16(s->data + at.c.at + 2 * (size_t)i);
+  (void)er_next_id(s, &at, id);
+  return ELASTICREC_OK;
+}
+
+/* ---- The person [6] ---- */
+
+static uint32_t *er_cell(const er_work *w, uint32_t number) {
+  uint32_t i = number * 2654435761u >> 7;
+  while (w->known[i &= w->known_mask] && w->known[i] != number + 1) i++;
+  return w->known + i;
+}
+
+/* Leaves the distinct items of a history, each where it was last. */
+static void er_distinct(er_work *w, size_t n) {
+  size_t kept = n;
+  memset(w->known, 0, 4 * ((size_t)w->known_mask + 1));
+  for (size_t i = n; i-- > 0;) {
+    uint32_t *cell = w->history[i] == ELASTICREC_NONE ? NULL : er_cell(w, w->history[i]);
+    if (!cell || *cell) continue;
+    *cell = w->history[i] + 1;
+    w->history[--kept] = w->history[i];
+  }
+  w->n_history = (uint32_t)(n - kept);
+  w->history += kept;
+}
+
+/* p of a person who is known by her history; the arithmetic is that of the page, step by step. */
+static void er_history(const elasticrec_stream *s, er_work *w) {
+  uint32_t D = 8 * s->n_blocks, n = w->n_history, group = ER_ROOM / D, heard = 0;
+  int32_t *y = (int32_t *)w->scores;
+  for (uint32_t k = 0; k < D; k++) w->p[k] = 0;
+  for (uint32_t from = 0; from < n; from += group) {
+    uint32_t some = n - from < group ? n - from : group;
+    memset(y, 0, (size_t)some * D * 4);
+    for (uint32_t i = s->starts[3]; i < s->n_sorted; i++) {
+      er_chunk c = er_chunk_at(s->data, s->chunks[i]);
+      for (uint32_t j = 0; c.kind == 3 && j < some; j++) {
+        uint32_t at = w->history[from + j] - c.first;
+        if (at < c.count) er_decode(s, w, c.which, s->data[c.at + at], y + (size_t)j * D);
+      }
+    }
+    for (uint32_t j = 0; j < some; j++) {
+      uint64_t square = er_square(y + (size_t)j * D, D);
+      double t;
+      heard |= s->state[w->history[from + j]] & 2047u;
+      if (!square) continue;
+      t = 1 / (1 + er_times(s->recency, (double)(n - 1 - (from + j)))) / er_root(square);
+      for (uint32_t k = 0; k < D; k++) w->p[k] += er_times((double)y[(size_t)j * D + k], t);
+    }
+  }
+  for (uint32_t k = 0; !heard && k < D; k++) w->p[k] = (int8_t)s->data[196 + k];
+}
+
+/* p of a person's file [9]. */
+static int er_vector(const elasticrec_stream *s, er_work *w, const uint8_t *p, size_t size,
+                     elasticrec_error *error) {
+  uint32_t D = 8 * s->n_blocks;
+  int verdict = er_check_other(s, p, size, 'V', 2, D, error);
+  if (verdict != ELASTICREC_OK) return verdict;
+  ER_WITHIN("bytes of the vector", size, 48 + 2 * D, 48 + 2 * D);
+  for (uint32_t k = 0; k < D; k++) {
+    uint32_t bits = er_16(p + 48 + 2 * k);
+    ER_WITHIN("exponent of a number of the vector", bits >> 10 & 31, 0, 30);
+    w->p[k] = er_half(bits);
+  }
+  return ELASTICREC_OK;
+}
+
+/* A codeword by q: whole and exact, below 2^31 in size. */
+static int64_t er_dot(const int8_t *word, const int16_t *q, uint32_t blocks) {
+  int32_t sum = 0;
+  for (; blocks; blocks--, word += 8, q += 8)
+    for (int k = 0; k < 8; k++) sum += (int32_t)word[k] * q[k];
+  return sum;
+}
+
+/* q, the tables t of the columns, and the worth of votes [6, 7]. */
+static void er_person(const elasticrec_stream *s, er_work *w, int by_vector) {
+  uint32_t D = 8 * s->n_blocks, n = w->n_history;
+  double m = 0, most = 0, rho = 1048576;
+  uint64_t square = 0;
+  for (uint32_t k = 0; k < D; k++) {
+    double size = w->p[k] < 0 ? -w->p[k] : w->p[k];
+    if (size > m) m = size;
+  }
+  for (uint32_t k = 0; k < D; k++) {
+    w->q[k] = m > 0 ? (int16_t)er_floor(er_times(w->p[k] / m, 32767) + 0.5) : 0;
+    square += (uint64_t)((int32_t)w->q[k] * w->q[k]);
+  }
+  for (int turn = 0; turn < 2; turn++) /* first the largest number, then the tables by it */
+    for (uint32_t c = 0; c < s->used; c++) {
+      uint8_t *table = w->tables + 64 * (size_t)c, about[8];
+      const uint32_t *words;
+      memcpy(about, table, 8);
+      words = w->words + 32 * er_16(about);
+      for (uint32_t i = 0; i < 32; i++) {
+        const int8_t *word = (const int8_t *)s->data + words[i];
+        double A = (double)((int64_t)er_16(about + 4) *
+                            er_dot(word, w->q + 8 * er_16(about + 2), s->width[er_16(about)]));
+        if (!turn && (A < 0 ? -A : A) > most) most = A < 0 ? -A : A;
+        if (turn) {
+          int32_t t = most > 0 ? (int32_t)er_floor(A * 32767 / most + 0.5) : 0;
+          uint8_t *to = table + (i / 16) * 32 + i % 16;
+          to[0] = (uint8_t)((uint32_t)t & 255), to[16] = (uint8_t)((uint32_t)t >> 8 & 255);
+        }
+      }
+      if (turn) continue;
+      w->weights[c + 1] = er_real(table + (by_vector ? 12 : 8));
+    }
+  if (most > 0) rho = er_root(square) * (32767 / most) * (s->unit * 128);
+  w->weights[0] = s->weights[by_vector];
+  for (uint32_t c = 0; c <= s->used; c++)
+    w->weights[c] = n ? w->weights[c] / er_root(n) * rho : 0;
+  memset(w->filter, 0, ER_FILTER);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t low = w->history[i] & (s->full > 1 ? 0x7FFFu : s->full ? 255u : 0);
+    w->filter[low >> 3] |= (uint8_t)(1u << (low & 7));
+  }
+}
+
+/* ---- Scores [7] ---- */
+
+/* What one byte of a column says. */
+static int32_t er_said(const uint8_t *table, uint32_t code) {
+  const uint8_t *low = table + (code & 15), *high = table + 32 + (code >> 4);
+  return (int16_t)(low[0] | low[16] << 8) + (int16_t)(high[0] | high[16] << 8);
+}
+
+static void er_add_plain(const uint8_t *table, const uint8_t *codes, uint32_t n, int32_t *sums) {
+  int32_t said[256];
+  if (n < 256) {
+    for (uint32_t i = 0; i < n; i++) sums[i] += er_said(table, codes[i]);
+    return;
+  }
+  for (uint32_t high = 0; high < 16; high++) {
+    int32_t second = (int16_t)(table[32 + high] | table[48 + high] << 8);
+    for (uint32_t low = 0; low < 16; low++)
+      said[16 * high + low] = second + (int16_t)(table[low] | table[16 + low] << 8);
+  }
+  for (uint32_t i = 0; i < n; i++) sums[i] += said[codes[i]];
+}
+
+static void er_add(const elasticrec_stream *s, const uint8_t *table, const uint8_t *codes,
+                   uint32_t n, int32_t *sums) {
+  (void)s;
+  er_add_plain(table, codes, n, sums);
+}
+
+/* Adds the votes of a chunk's items, `count` of them from item `i` of the chunk on. */
+static void er_votes(const elasticrec_stream *s, const er_work *w, const er_chunk *c, uint32_t i,
+                     uint32_t count, int64_t *scores) {
+  const uint8_t *low = s->data + c->at, *high = low + c->count;
+  for (uint32_t stop = i + count; i < stop; i++, scores++) {
+    uint32_t key = s->full > 1 ? low[i] | (high[i] & 127u) << 8 : s->full ? low[i] : 0, vote;
+    if (!(w->filter[key >> 3] >> (key & 7) & 1)) continue;
+    if (*er_cell(w, er_neighbour(s, c, i, &vote))) {
+      double worth = er_times(w->weights[s->state[c->first + i] & 2047], s->values[vote]);
+      *scores += (int64_t)((worth < 1099511627776.0 ? worth : 1099511627776.0) + 0.5);
+    }
+  }
+}
+
+static void er_score_tile(const elasticrec_stream *s, const er_work *w, const er_tiles *t) {
+  uint32_t n = t->end - t->base, from;
+  memset(w->sums, 0, 4 * (size_t)n);
+  for (uint32_t i = 0; i < t->n_active; i++) {
+    er_chunk c = er_chunk_at(s->data, t->active[i]);
+    uint32_t count = c.kind == 3 ? er_overlap(&c, t->base, t->end, &from) : 0;
+    if (count)
+      er_add(s, w->tables + 64 * (size_t)c.which, s->data + c.at + (from - c.first), count,
+             w->sums + (from - t->base));
+  }
+  for (uint32_t i = 0; i < n; i++) w->scores[i] = (int64_t)w->sums[i] * s->gain[t->base + i];
+  for (uint32_t i = 0; w->n_history && i < t->n_active; i++) {
+    er_chunk c = er_chunk_at(s->data, t->active[i]);
+    uint32_t count = c.kind == 4 ? er_overlap(&c, t->base, t->end, &from) : 0;
+    if (count) er_votes(s, w, &c, from - c.first, count, w->scores + (from - t->base));
+  }
+}
+
+/* ---- The list [8] ---- */
+
+static int er_less(const void *unused, uint32_t a, uint32_t b) {
+  (void)unused;
+  return a < b;
+}
+
+static int er_has(const uint32_t *sorted, size_t n, uint32_t number) {
+  size_t low = 0, high = n;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (sorted[middle] < number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < n && sorted[low] == number;
+}
+
+/* Whether an item is listed after another one. */
+static int er_worse(const elasticrec_item *a, const elasticrec_item *b) {
+  return a->score < b->score || (a->score == b->score && a->item > b->item);
+}
+
+static void er_sink_item(elasticrec_item *heap, uint32_t n, uint32_t i) {
+  elasticrec_item moved = heap[i];
+  uint32_t child;
+  for (; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && er_worse(&heap[child + 1], &heap[child])) child++;
+    if (!er_worse(&heap[child], &moved)) break;
+    heap[i] = heap[child];
+  }
+  heap[i] = moved;
+}
+
+/* Keeps the k best items of a tile and of those before it, as a heap with the worst on top. */
+static uint32_t er_keep(const elasticrec_stream *s, const er_work *w, const er_tiles *t,
+                        const elasticrec_question *ask, elasticrec_item *items, uint32_t n) {
+  for (uint32_t i = t->base; i < t->end; i++) {
+    int64_t score = w->scores[i - t->base];
+    elasticrec_item item = {0, 0, ELASTICREC_NONE, 0};
+    if (n == ask->k && score <= items[0].score) continue; /* equal ones have higher numbers */
+    if (!(s->state[i] & 2047) && !(s->slots[i] & 127)) continue;
+    if (s->state[i] >> 15 || er_has(w->hidden, w->n_hidden, i)) continue;
+    if (ask->only && !er_has(w->only, w->n_only, i)) continue;
+    item.score = score, item.item = i;
+    if (n < ask->k) {
+      items[n++] = item;
+      if (n == ask->k)
+        for (uint32_t j = n / 2; j-- > 0;) er_sink_item(items, n, j);
+    } else {
+      items[0] = item;
+      er_sink_item(items, n, 0);
+    }
+  }
+  return n;
+}
+
+static int er_item_before(const void *items, uint32_t a, uint32_t b) {
+  return ((const elasticrec_item *)items)[a].item < ((const elasticrec_item *)items)[b].item;
+}
+
+/* Names the neighbour in the first slot of each listed item that votes. */
+static void er_name(const elasticrec_stream *s, const er_work *w, elasticrec_item *items,
+                    uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) w->order[i] = i;
+  er_sort(w->order, n, er_item_before, items);
+  for (uint32_t j = s->starts[3]; j < s->n_sorted; j++) {
+    er_chunk c = er_chunk_at(s->data, s->chunks[j]);
+    uint32_t low = 0, high = c.kind == 4 ? n : 0, vote;
+    while (low < high) {
+      uint32_t middle = (low + high) / 2;
+      if (items[w->order[middle]].item < c.first)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    for (; low < n && c.kind == 4; low++) {
+      elasticrec_item *item = items + w->order[low];
+      uint32_t number;
+      if (item->item - c.first >= c.count) break;
+      if (item->why != ELASTICREC_NONE && item->slot < c.which) continue;
+      number = er_neighbour(s, &c, item->item - c.first, &vote);
+      if (vote && *er_cell(w, number)) item->why = number, item->slot = c.which;
+    }
+  }
+}
+
+ELASTICREC_API size_t elasticrec_question_bytes(const elasticrec_stream *s,
+                                                const elasticrec_question *ask) {
+  er_work w;
+  return er_divide(&w, NULL, s->n_books, s->n_columns, s->n_sorted - s->starts[3], s->n_blocks,
+                   ask);
+}
+
+ELASTICREC_API int elasticrec_recommend(const elasticrec_stream *s, const elasticrec_question *ask,
+                                        void *work, size_t work_bytes, elasticrec_item *items,
+                                        elasticrec_answer *answer, elasticrec_error *error) {
+  er_work w;
+  er_tiles t;
+  size_t needed = elasticrec_question_bytes(s, ask);
+  uint32_t n = 0;
+  int verdict;
+  answer->listed = answer->unknown = 0;
+  if (work_bytes < needed) return er_memory(error, "work memory", work_bytes, needed);
+  er_divide(&w, work, s->n_books, s->n_columns, s->n_sorted - s->starts[3], s->n_blocks, ask);
+  verdict = er_resolve(s, ask->history, ask->n_history, w.filter, w.order, w.history, error);
+  if (verdict == ELASTICREC_OK)
+    verdict = er_resolve(s, ask->exclude, ask->n_exclude, w.filter, w.order, w.hidden, error);
+  if (verdict == ELASTICREC_OK && ask->only)
+    verdict = er_resolve(s, ask->only, ask->n_only, w.filter, w.order, w.only, error);
+  if (verdict != ELASTICREC_OK) return verdict;
+  for (size_t i = 0; i < ask->n_history; i++) answer->unknown += w.history[i] == ELASTICREC_NONE;
+  er_distinct(&w, ask->n_history);
+  w.n_only = ask->only ? ask->n_only : 0;
+  w.n_hidden = ask->n_exclude;
+  for (uint32_t i = 0; !ask->repeat && i < w.n_history; i++)
+    w.hidden[w.n_hidden++] = w.history[i];
+  er_sort(w.hidden, w.n_hidden, er_less, NULL);
+  er_sort(w.only, w.n_only, er_less, NULL);
+  er_place(s, &w);
+  if (ask->vector)
+    verdict = er_vector(s, &w, (const uint8_t *)ask->vector, ask->vector_bytes, error);
+  else
+    er_history(s, &w);
+  if (verdict != ELASTICREC_OK) return verdict;
+  er_person(s, &w, ask->vector != NULL);
+  for (t = er_first_tile(s, &w); ask->k && er_next_tile(s, &t);) {
+    er_score_tile(s, &w, &t);
+    n = er_keep(s, &w, &t, ask, items, n);
+  }
+  if (ask->why) er_name(s, &w, items, n);
+  if (n < ask->k)
+    for (uint32_t j = n / 2; j-- > 0;) er_sink_item(items, n, j);
+  for (uint32_t last = n; last-- > 1;) {
+    elasticrec_item worst = items[0];
+    items[0] = items[last], items[last] = worst;
+    er_sink_item(items, last, 0);
+  }
+  answer->listed = n;
+  return ELASTICREC_OK;
+}
+
+ELASTICREC_API int elasticrec_similar(const elasticrec_stream *s, elasticrec_id id, uint32_t k,
+                                      void *work, size_t work_bytes, elasticrec_item *items,
+                                      elasticrec_answer *answer, elasticrec_error *error) {
+  elasticrec_question ask;
+  int verdict;
+  memset(&ask, 0, sizeof ask);
+  ask.history = &id, ask.n_history = 1, ask.k = k;
+  verdict = elasticrec_recommend(s, &ask, work, work_bytes, items, answer, error);
+  return verdict == ELASTICREC_OK && answer->unknown ? ELASTICREC_UNKNOWN : verdict;
+}
+
+/* ---- Errors ---- */
+
+static size_t er_write(char *text, size_t size, size_t at, const char *more) {
+  for (; *more; more++, at++)
+    if (at + 1 < size) text[at] = *more;
+  return at;
+}
+
+static size_t er_write_number(char *text, size_t size, size_t at, uint64_t number) {
+  char digits[21];
+  int i = 20;
+  digits[20] = 0;
+  do digits[--i] = (char)('0' + number % 10);
+  while (number /= 10);
+  return er_write(text, size, at, digits + i);
+}
+
+ELASTICREC_API size_t elasticrec_explain(const elasticrec_error *e, char *text, size_t size) {
+  size_t at = 0;
+  if (e->chunk != ELASTICREC_NONE) {
+    at = er_write(text, size, at, "chunk ");
+    at = er_write_number(text, size, at, e->chunk);
+    at = er_write(text, size, at, ": ");
+  }
+  at = er_write(text, size, at, e->what);
+  at = er_write(text, size, at, ": found ");
+  at = er_write_number(text, size, at, e->found);
+  at = er_write(text, size, at, ", expected ");
+  at = er_write_number(text, size, at, e->low);
+  if (e->high == UINT64_MAX || e->high == (size_t)-1) {
+    at = er_write(text, size, at, " or more");
+  } else if (e->high != e->low) {
+    at = er_write(text, size, at, " to ");
+    at = er_write_number(text, size, at, e->high);
+  }
+  if (size) text[at < size ? at : size - 1] = 0;
+  return at;
+}
+
+#endif /* ELASTICREC_IMPLEMENTATION */
