@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 DIST   ?= dist
+SITE   ?= build/site
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # Tests at the same time, each on one core.
@@ -13,7 +14,7 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs figures dist wheels tarball clean
+.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs docs-site notebooks figures dist wheels tarball clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -93,6 +94,12 @@ docs: $(READY)       ## write the generated pages
 	@echo "==> docs/cli.md from --help" && $(BIN)/python scripts/cli_reference.py
 	@echo "==> tables of settings from the configs" && $(BIN)/python scripts/settings_tables.py
 	@echo "==> docs/results.md from the result lines" && $(BIN)/python scripts/results_page.py
+
+docs-site: $(READY)  ## build the documentation site into build/site, offline
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --site-dir $(abspath $(SITE))
+
+notebooks: $(READY)  ## execute the notebooks in examples/notebooks
+	@$(BIN)/python -m scripts.notebooks
 
 figures: $(READY)    ## draw the figures from the committed result lines
 	@for name in $(EXPERIMENTS); do \

@@ -171,4 +171,5 @@ def save_curve(curve: dict[str, Any], path: Path | str, *, title: str) -> None:
         axes.set_xlabel("bytes on the device")
         axes.set_ylabel(f"{curve['metric']}, {curve['users']:,} {curve['part']} users")
         axes.set_title(title, loc="left", fontweight="bold")
-        figure.savefig(path, dpi=150)
+        undated = {"Date": None} if Path(path).suffix.lower() == ".svg" else None
+        figure.savefig(path, dpi=150, metadata=undated)
