@@ -1,43 +1,45 @@
-"""100,000 damaged streams against the Python runtime: opened correctly, or refused.
+"""100,000 damaged streams against all runtimes: each refuses them, or all give the same lists.
 
     python -m benchmarks.fuzz [--mutations 100000] [--seed 0]
 
-Each is a golden stream with something changed, its checksums made right again; half of the changes
-are aimed at fields. The runtime must open it and answer, or raise `StreamError`: no other error, no
-hang, no memory beyond 1 MB plus twice the file. The slow reader written from the format page judges
-the same file, and both must agree on whether it is sound; where it is, on one answer in ten.
+Each is a golden stream with something changed, its checksums made right again; most changes are
+aimed at fields. Some come in two pieces, some are signed, some have files beside them. Every
+runtime, and the slow reader written from the format page, says in one line what it makes of a file
+(`tests/device/verdicts.py`), and the lines must be equal. The Python runtime may take no memory
+beyond 1 MB plus twice the file. The C runtime is asked through its driver, the JavaScript runtime
+by a program that reads cases on its standard input; each takes part where it can run.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import signal
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+import elasticrec_device
 from benchmarks.lines import append, comparison
 from experiments.provenance import ROOT
-from tests.device.mutations import mutated
-from tests.stream.reference import Reference
-from tests.stream.reference_file import RefusedError
+from tests.device import c_runtime
+from tests.device.mutations import NAMES, case, golden
+from tests.device.verdicts import alike, page, verdict
 
-SEEDS = ("dense", "neighbours", "small", "text", "u32", "u64", "single", "signed", "ties")
-"""Golden streams that are damaged."""
+JAVASCRIPT = ROOT / "device" / "js" / "testing" / "verdicts.js"
+BATCH = 2_000
+"""Cases that a program is asked at once."""
 BASE_BYTES = 10**6
 """Memory allowed beside twice the file."""
-COMPARE_EVERY = 10
-"""Of so many files, one is also asked what the slow reader answers."""
-PATIENCE = 10.0
-"""Seconds after which a file counts as a hang."""
+PATIENCE = 300.0
+"""Seconds after which a batch counts as a hang."""
 
 
 @dataclass
@@ -45,139 +47,108 @@ class Tally:
     """Outcomes of the mutations."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """Mutations `opened`, `refused`, and `wrong` for each broken promise."""
+    """Mutations `opened` and `refused`."""
+    beside: Counter[str] = field(default_factory=Counter)
+    """Files beside opened streams that were `taken` and `refused`."""
     wrong: list[str] = field(default_factory=list)
-    """Each broken promise and its mutation."""
+    """Each disagreement or broken promise."""
     most_bytes: int = 0
     """The most memory that a file took beyond twice its length."""
-    most_seconds: float = 0.0
-    """The longest time that a file took."""
+    runtimes: tuple[str, ...] = ()
+    """Those that were asked."""
 
 
-def runtime() -> ModuleType:
-    """The device runtime, loaded from its file unless it is there already."""
-    if "elasticrec_device" in sys.modules:
-        return sys.modules["elasticrec_device"]
-    path = ROOT / "device" / "python" / "elasticrec_device.py"
-    spec = importlib.util.spec_from_file_location("elasticrec_device", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def javascript(cases: list[Any]) -> list[str]:
+    """The JavaScript runtime's line for each case."""
+    given = b"".join(each.pack() for each in cases)
+    words = ["node", str(JAVASCRIPT)]
+    ran = subprocess.run(words, input=given, stdout=subprocess.PIPE, check=True, timeout=PATIENCE)
+    lines = ran.stdout.decode().splitlines()
+    if len(lines) != len(cases):
+        raise RuntimeError(f"{len(lines)} lines of {JAVASCRIPT}, expected {len(cases)}")
+    return lines
 
 
-def answers(device: ModuleType, file: bytes) -> list[Any]:
-    """The runtime's lists for an empty history, and for one with known and unknown ids."""
-    with device.open(file) as stream:
-        info = stream.info()
-        first: Any = stream.recommend(k=5)
-        known = [item.id for item in first][:2]
-        unknown: list[Any] = ["nobody"] if info["ids"] == "text" else [2**40]
-        second = stream.recommend(history=[*known, *unknown], k=5, why=True)
-        if known:
-            stream.similar(known[0], k=5)
-        return [first, second]
-
-
-def judged(device: ModuleType, file: bytes, traced: bool) -> tuple[str, list[Any], int, float]:
-    """`opened`, `refused` or the error; the answers; peak bytes if traced; seconds."""
-    found: list[Any] = []
-    if traced:
-        tracemalloc.start()
-    start = time.perf_counter()
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-    try:
-        found = answers(device, file)
-        verdict = "opened"
-    except device.StreamError:
-        verdict = "refused"
-    except Exception as error:
-        verdict = f"{type(error).__name__}: {error}"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        seconds, peak = time.perf_counter() - start, tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    return verdict, found, peak, seconds
-
-
-def promised(file: bytes, given: list[Any], compare: bool) -> tuple[str, bool]:
-    """The slow reader's verdict, and whether the answers given agree with its own."""
-    try:
-        reader = Reference(file)
-    except RefusedError:
-        return "refused", True
-    if not compare or not given:
-        return "opened", True
-    first = reader.recommend(k=5)
-    unknown = "nobody" if reader.file.id_kind == 3 else str(2**40)
-    second = reader.recommend([*first[0][:2], unknown], k=5)
-    for mine, (items, scores, _, _) in zip(given, (first, second), strict=True):
-        if [str(each.id) for each in mine] != items or [each.score for each in mine] != scores:
-            return "opened", False
-    return "opened", True
+@contextmanager
+def c_device() -> Iterator[Any]:
+    """The C runtime; None where no compiler is."""
+    compiler = shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
+    if compiler is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        device = c_runtime.Device([c_runtime.build([compiler], Path(folder) / "driver")])
+        yield device
+        device.close()
 
 
 def run(n_mutations: int, seed: int, trace_every: int = 1) -> Tally:
-    """The tally of some mutations; mutation i depends on (seed, i) alone.
+    """The tally of some mutations.
 
     Args:
         trace_every: of so many files, the memory of one is measured, which takes most of the time.
     """
-    device = runtime()
-    signal.signal(signal.SIGALRM, _too_long)
-    tally, files = Tally(), dict(seeds())
-    for file in files.values():
-        answers(device, file)  # numpy imports some of itself at first use
-    for number in range(n_mutations):
-        rng = np.random.default_rng([seed, number])
-        name = SEEDS[int(rng.integers(len(SEEDS)))]
-        file = bytes(mutated(files[name], rng))
-        verdict, found, peak, seconds = judged(device, file, number % trace_every == 0)
-        sound, same = promised(file, found, number % COMPARE_EVERY == 0)
-        tally.counts[verdict if verdict in ("opened", "refused") else "wrong"] += 1
-        tally.most_bytes = max(tally.most_bytes, peak - 2 * len(file))
-        tally.most_seconds = max(tally.most_seconds, seconds)
-        for bad, words in (
-            (verdict != sound, f"{verdict}, expected it {sound}"),
-            (not same, "other answers than the slow reader's"),
-            (peak > BASE_BYTES + 2 * len(file), f"{peak:,} bytes for {len(file):,}"),
-        ):
-            if bad:
-                tally.wrong.append(f"mutation {number} of {name}: {words}")
+    files, node = golden(), shutil.which("node")
+    verdict(elasticrec_device, case(files, seed, 0))  # numpy imports some of itself at first use
+    with c_device() as in_c:
+        others = [name for name, there in (("javascript", node), ("c", in_c)) if there]
+        tally = Tally(runtimes=("python", *others))
+        for start in range(0, n_mutations, BATCH):
+            cases = [case(files, seed, i) for i in range(start, min(start + BATCH, n_mutations))]
+            by_node = javascript(cases) if node else []
+            for i, each in enumerate(cases):
+                lines = {"python": _traced(each, tally, (start + i) % trace_every == 0)}
+                if by_node:
+                    lines["javascript"] = by_node[i]
+                if in_c:
+                    lines["c"] = verdict(in_c, each)
+                _count(lines, page(each), tally, f"mutation {start + i} of {seed}")
     return tally
 
 
-def seeds() -> Iterator[tuple[str, bytes]]:
-    """Names and bytes of the golden streams."""
-    for name in SEEDS:
-        yield name, (ROOT / "device" / "conformance" / f"{name}.elastic").read_bytes()
+def _traced(each: Any, tally: Tally, traced: bool) -> str:
+    """What the Python runtime says; too much memory is a promise broken."""
+    if not traced:
+        return verdict(elasticrec_device, each)
+    tracemalloc.start()
+    line = verdict(elasticrec_device, each)
+    beyond = tracemalloc.get_traced_memory()[1] - 2 * len(each.pack())
+    tracemalloc.stop()
+    tally.most_bytes = max(tally.most_bytes, beyond)
+    return line if beyond <= BASE_BYTES else f"{beyond:,} bytes beside twice the file"
 
 
-def _too_long(*_: object) -> None:
-    raise TimeoutError(f"no answer after {PATIENCE} s")
+def _count(lines: dict[str, str], expected: str, tally: Tally, name: str) -> None:
+    """Count the slow reader's verdict, and note what is not alike."""
+    tally.counts["refused" if expected.startswith("refused") else "opened"] += 1
+    for found in expected.split("\t")[3:]:
+        if found != "-":
+            tally.beside["refused" if found == "refused" else "taken"] += 1
+    if not all(alike(line, expected) for line in lines.values()):
+        each = "".join(f"\n    {who}: {line[:300]}" for who, line in lines.items())
+        tally.wrong.append(f"{name}: expected {expected[:300]}{each}")
 
 
 def main() -> int:
-    """0 when no promise was broken; appends a line."""
+    """0 when all agree; appends a line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mutations", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     start = time.perf_counter()
-    tally = run(given.mutations, given.seed)
+    tally = run(given.mutations, given.seed, trace_every=10)
     seconds = time.perf_counter() - start
-    counts = {name: tally.counts[name] for name in ("opened", "refused")}
-    metrics = comparison(len(tally.wrong), "broken promises")
-    metrics |= counts | {"bytes": tally.most_bytes, "slowest": tally.most_seconds}
-    config = {"mutations": given.mutations, "files": list(SEEDS)}
-    fields = {"method": "python", "seed": given.seed, "seconds": seconds}
+    metrics = comparison(len(tally.wrong), "disagreements") | dict(tally.counts)
+    metrics |= {f"beside_{name}": count for name, count in tally.beside.items()}
+    metrics |= {"bytes": tally.most_bytes}
+    config = {"mutations": given.mutations, "files": list(NAMES), "runtimes": tally.runtimes}
+    fields = {"method": "all runtimes", "seed": given.seed, "seconds": seconds}
     append("fuzz", {**fields, "metrics": metrics, "config": config})
     print(
-        f"{given.mutations:,} mutations: {counts['opened']:,} opened, {counts['refused']:,} "
-        f"refused, {len(tally.wrong):,} broken promises; at most {tally.most_bytes:,} bytes "
-        f"beside twice the file, {tally.most_seconds:.3f} s; {seconds:.0f} s"
+        f"{given.mutations:,} mutations, {', '.join(tally.runtimes)}: "
+        f"{tally.counts['opened']:,} opened, {tally.counts['refused']:,} refused, "
+        f"{len(tally.wrong):,} disagreements; at most {tally.most_bytes:,} bytes beside twice the "
+        f"file; {seconds:.0f} s"
     )
     for line in tally.wrong[:20]:
         print(line)

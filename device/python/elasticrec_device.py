@@ -116,16 +116,14 @@ def _read_head(data: Array, key: Any, min_sequence: int) -> Any:
     _check("CRC-32 of the head", zlib.crc32(raw[: size - 4]), crc)
     lows = {"V": 1, "sequence": min_sequence, "least": size + 33, "length": least}
     highs = min(8 * least, 1 << 26), 3, 1, 1, 255, 0, ALL, 253402300799, ALL, 1 << 40, *[1e9] * 4
-    names = FIELDS.split()[3:13] + FIELDS.split()[-4:]
-    for name, high in zip(names, highs, strict=True):
+    for name, high in zip(FIELDS.split()[3:13] + FIELDS.split()[-4:], highs, strict=True):
         _within(f"{name} in the head", vars(head)[name], lows.get(name, 0), high)
     head.values = np.frombuffer(head.values, "<u2").astype(np.float64)
     rise = head.values[0] == 0 and (np.diff(head.values) >= 0).all()
     _check("values of the votes", head.values.tolist(), "0 first, and no fall", rise)
     head.D, head.size, head.person = 8 * N, size, np.frombuffer(raw, np.int8, 8 * N, 196)
-    head.full, head.rest = divmod(max(1, (head.V - 1).bit_length()), 8)
     head.popularity = np.frombuffer(head.popularity, np.uint8).astype(np.float64)
-    head.link = raw[size - 80 : size - 68]
+    head.full, head.rest, head.link = *divmod(len(f"{head.V - 1:b}"), 8), raw[size - 80 : size - 68]
     _check_signature(key, raw[size - 68 : size - 4], raw[: size - 68], "the head")
     _check("length", have, enough, len(data) >= least)
     return head
@@ -235,10 +233,8 @@ class _Arrived:
             for start in range(0, n, TILE):
                 numbers, new = self.look(c.at, n, np.arange(start, min(start + TILE, n)))
                 _within(f"a neighbour in {c.name}", numbers.max(), 0, self.head.V - 1)
-                good = not numbers[new == 0].any()
-                _check(f"neighbour of an empty slot in {c.name}", "a number", 0, good)
-                old = self.falls[c.first + start :][: len(new)]
-                good = (15 - new >= old).all()
+                _within(f"number of an empty slot in {c.name}", (numbers * (new == 0)).max(), 0, 0)
+                good = (15 - new >= (old := self.falls[c.first + start :][: len(new)])).all()
                 _check(f"votes of an item up to {c.name}", "a rise", "none", good)
                 old[:] = 15 - new
         else:
@@ -530,12 +526,16 @@ class Stream(AbstractContextManager["Stream"]):
         raw, head = _bytes_of(source).tobytes(), self._all.head
         _check("SHA-256 of the catalogue", hashlib.sha256(raw).hexdigest(), head.catalogue.hex())
         try:
-            titles = json.loads(raw)["titles"] or ()
-            good = len(titles) in (0, head.V) and all(isinstance(t, str | None) for t in titles)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise StreamError(f"catalogue: found {error!r}, expected JSON with titles") from error
-        _check("titles of the catalogue", "others", f"{head.V} texts or null", good)
-        self._titles = titles
+            found = json.loads(raw.decode(), parse_constant=int)  # int refuses NaN
+            kind, ids, titles = map(found.pop, ("id_kind", "ids", "titles"))
+            good = found == {"format": "elasticrec catalogue 1", "model_id": head.model_id.hex()}
+            good &= {type(ids), type(texts := ids if titles is None else titles)} == {list}
+            good &= {*map(type, ids)} <= {str} and {*map(type, texts)} <= {str, type(None)}
+            good &= len(ids) == len(texts) == head.V and kind in ("integer", "text")
+            _check("catalogue", "other JSON", "that of section 11", good)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise StreamError("catalogue: found other JSON, expected that of section 11") from error
+        self._titles = titles or ()
 
     def info(self) -> dict[str, Any]:
         """What the stream is: counts, bytes, kinds, date, model, and the levels of its items."""

@@ -1,6 +1,7 @@
 """Streams made by hand from `docs/stream-format.md`, random and small ones too."""
 
 import hashlib
+import json
 import struct
 import zlib
 from dataclasses import dataclass
@@ -258,3 +259,15 @@ def withdrawn_file(items, model_id=MODEL_ID, sequence=1, key=None):
     sign = bytes(64) if key is None else key.sign(start + bytes(4) + middle + bytes(64) + end)
     crc = zlib.crc32(start + bytes(4) + middle + sign + end)
     return start + struct.pack("<I", crc) + middle + sign + end
+
+
+def catalogue_of(titles, **changed):
+    """The catalogue of a `random_stream` of 50 items."""
+    sound = {
+        "format": "elasticrec catalogue 1",
+        "model_id": MODEL_ID.hex(),
+        "id_kind": "integer",
+        "ids": [str(number) for number in range(50)],
+        "titles": titles,
+    }
+    return json.dumps(sound | changed).encode()

@@ -10,10 +10,10 @@ import pytest
 
 import elasticrec_device
 from elasticrec_device import main
-from tests.device.python_making import random_stream, vector_file, withdrawn_file
+from tests.device.python_making import catalogue_of, random_stream, vector_file, withdrawn_file
 
 TITLES = [f"Title {i}" if i % 3 else None for i in range(50)]
-CATALOGUE = json.dumps({"titles": TITLES}).encode()
+CATALOGUE = catalogue_of(TITLES)
 ABOUT = {"n": 50, "N": 2, "catalogue": hashlib.sha256(CATALOGUE).digest()}
 
 

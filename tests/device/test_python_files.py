@@ -1,7 +1,6 @@
 """The files beside a stream that the Python runtime reads: vectors, titles, keys."""
 
 import hashlib
-import json
 import struct
 import subprocess
 import sys
@@ -12,7 +11,13 @@ import pytest
 
 import elasticrec_device
 from elasticrec_device import StreamError
-from tests.device.python_making import ends_of, random_stream, vector_file, withdrawn_file
+from tests.device.python_making import (
+    catalogue_of,
+    ends_of,
+    random_stream,
+    vector_file,
+    withdrawn_file,
+)
 
 NUMBERS = np.linspace(-1, 1, 16)
 
@@ -69,11 +74,6 @@ def test_another_vector_is_refused_by_name(changed, message):
             stream.recommend(vector=raw)
 
 
-def catalogue_of(titles):
-    ids = [str(number) for number in range(len(titles or ()))]
-    return json.dumps({"format": "elasticrec catalogue 1", "ids": ids, "titles": titles}).encode()
-
-
 def test_a_catalogue_gives_titles_and_another_is_refused():
     titles = [f"Title {i}" if i % 3 else None for i in range(50)]
     raw = catalogue_of(titles)
@@ -88,7 +88,18 @@ def test_a_catalogue_gives_titles_and_another_is_refused():
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"[]", b"7", b"{}", b"\xff", b"[" * 10**5, catalogue_of(["a"]), catalogue_of([7] * 50)],
+    [
+        *(b"", b"[]", b"7", b"{}", b"\xff", b"[" * 10**5),
+        catalogue_of(["a"]),
+        catalogue_of([7] * 50),
+        catalogue_of("t" * 50),
+        catalogue_of(None, ids=["0"]),
+        catalogue_of(None, ids=[*range(50)]),
+        catalogue_of(None, model_id="00" * 32),
+        catalogue_of(None, more=0),
+        catalogue_of([float("nan")] * 50),
+        catalogue_of(None).decode().encode("utf-16"),
+    ],
 )
 def test_what_is_no_catalogue_is_refused_though_its_hash_is_right(raw):
     made = random_stream(8, n=50, id_kind=0, catalogue=hashlib.sha256(raw).digest())

@@ -29,13 +29,22 @@ describe('files beside the stream', () => {
   });
 
   test('a catalogue is taken by its hash', async () => {
-    const text = '{"format":"elasticrec catalogue 1","ids":["0","é"],"titles":[null,"é"]}';
-    const catalogue = createHash('sha256').update(text).digest();
-    const stream = openStream(write(small({ ...head, catalogue })));
-    assert.deepEqual(await stream.catalogue(text), { ids: ['0', 'é'], titles: [null, 'é'] });
-    assert.deepEqual((await stream.catalogue(Buffer.from(text))).ids, ['0', 'é']);
+    const ids = Array.from({ length: head.V }, (_, i) => `é${i}`),
+      titles = [null, ...ids.slice(1)];
+    const model_id = openStream(file).info().modelId;
+    const sound = { format: 'elasticrec catalogue 1', model_id, id_kind: 'text', ids, titles };
+    const opened = (text) =>
+      openStream(write(small({ ...head, catalogue: createHash('sha256').update(text).digest() })));
+    const text = JSON.stringify(sound),
+      stream = opened(text);
+    assert.deepEqual(await stream.catalogue(text), { ids, titles });
+    assert.deepEqual((await stream.catalogue(Buffer.from(text))).ids, ids);
     await refused(() => stream.catalogue(`${text} `), 'SHA-256');
     await refused(() => openStream(file).catalogue(text), 'expected null');
+    for (const odd of [{ ...sound, ids: ['0'] }, { ...sound, more: 1 }, null, { ...sound, titles: 0 }]) {
+      const other = JSON.stringify(odd);
+      await refused(() => opened(other).catalogue(other), 'catalogue: found other JSON');
+    }
   });
 
   test('a vector is a person of the second kind', async () => {

@@ -114,7 +114,7 @@ function readHead(bytes) {
 /** The complete chunks from a place on [2]. @param {DataView} view @param {number} start
  * @param {number} limit bytes that may be read @param {number} length of the whole stream */
 function* chunksOf(view, start, limit, length) {
-  for (let stop = start; start < length; start = stop) {
+  for (let stop = start; start < Math.min(length, limit); start = stop) {
     within(start + 32, 0, length, 'end of the last chunk');
     if (start + 32 > limit) return;
     const field = (/** @type {number} */ i) => view.getUint32(start + 4 * i, true), at = start + 32;
@@ -129,10 +129,8 @@ function* chunksOf(view, start, limit, length) {
 /** Checks fields of a chunk. @param {Chunk} chunk @param {number} width @param {number} which
  * @param {number} first @param {number} most of count @param {number} each bytes, 0 if they vary */
 function checkChunk(chunk, width, which, first, most, each) {
-  same(chunk.width, width, 'width');
-  same(chunk.which, which, 'which');
-  same(chunk.first, first, 'first');
-  within(chunk.count, 1, most, 'count');
+  same(chunk.width, width, 'width'), same(chunk.which, which, 'which');
+  same(chunk.first, first, 'first'), within(chunk.count, 1, most, 'count');
   if (each) same(chunk.size, each * chunk.count, 'length of the payload');
 }
 
@@ -212,9 +210,8 @@ export class Stream {
     const bytes = bytesOf(file), old = this.#bytes, { length } = this.#head;
     let link = this.#link, end = this.#end;
     within(bytes.length, end, length, 'length of the longer prefix');
-    if (bytes.buffer !== old.buffer || bytes.byteOffset !== old.byteOffset) {
+    if (bytes.buffer !== old.buffer || bytes.byteOffset !== old.byteOffset)
       for (let i = 0; i < end; i++) same(bytes[i], old[i], 'byte of the longer prefix');
-    }
     if (!this.#key) end = bytes.length;
     else for (const { start, stop } of chunksOf(viewOf(bytes), end, bytes.length, length)) {
       const found = await sha256(bytes.subarray(start, stop)); // [12]
@@ -292,9 +289,8 @@ export class Stream {
       const block = within(view.getUint16(at + 2, true), 0, N - book.width, 'block');
       const scale = within(view.getUint32(at + 4, true), 1, 16384, 'scale, and zeros behind it');
       covered[N] = within(covered[N] + book.width, 1, 16 * N + 1024, 'sum of all widths');
-      for (let n = block; n < block + book.width; n++) {
+      for (let n = block; n < block + book.width; n++)
         covered[n] = within(covered[n] + scale, 1, 16384, 'sum of the scales of a block');
-      }
       const weights = [8, 12].map((field) => float(view, at + field, 'vote weight'));
       return { book, first: 8 * block, scale, weights };
     });
@@ -464,8 +460,7 @@ export class Stream {
       const hi = Math.min(V, lo + TILE), codes = covering(this.#codes, lo, hi);
       const sums = new Int32Array(hi - lo), voted = new Float64Array(hi - lo);
       for (const { which, at, first, end } of codes) {
-        const T = tables[which], last = Math.min(hi, end);
-        let i = Math.max(lo, first);
+        let i = Math.max(lo, first), T = tables[which], last = Math.min(hi, end);
         for (; i + 4 <= last; i += 4) { // one read of four codes is faster than four reads
           const four = view.getUint32(at + i - first, true), j = i - lo;
           sums[j] += T[four & 255], sums[j + 1] += T[(four >>> 8) & 255];
@@ -532,8 +527,13 @@ export class Stream {
   async catalogue(file) {
     const bytes = typeof file === 'string' ? new TextEncoder().encode(file) : bytesOf(file);
     same(await sha256(bytes), this.#head.catalogue, 'SHA-256 of the catalogue');
-    const { format, ids, titles } = JSON.parse(textOf(bytes));
-    same(format, 'elasticrec catalogue 1', 'format of the catalogue');
+    const json = await Promise.resolve(bytes).then(textOf).then(JSON.parse).catch(() => null);
+    const { format, model_id: model, id_kind: kind, ids, titles = '', ...more } = Object(json);
+    const texts = (/** @type {unknown} */ list, /** @type {unknown} */ none) => Array.isArray(list)
+      && list.length === this.#head.items && list.every((t) => typeof t === 'string' || t === none);
+    const good = format === 'elasticrec catalogue 1' && model === this.#head.modelId
+      && ['integer', 'text'].includes(kind) && texts(ids, '') && texts(titles ?? ids, null);
+    if (!good || Object.keys(more).length) refuse('catalogue', 'other JSON', 'that of section 11');
     return { ids, titles };
   }
 }
