@@ -113,6 +113,97 @@ def test_other_settings_redo_what_depends_on_them(whole, tiny_split, tmp_path) -
     assert tuple(fit(tiny_split, root, longer)[1]) == WORK[1:]
 
 
+@pytest.fixture(scope="module")
+def refitted(tiny_split, tiny_preset, tmp_path_factory):
+    """A refitted model, what was done for it, and its preset."""
+    preset = replace(tiny_preset, refit=True)
+    return (*fit(tiny_split, tmp_path_factory.mktemp("refit") / "MODEL", preset), preset)
+
+
+AGAIN = ("train", "compress", "neighbours", "write")
+"""What a refit does; it chooses and measures nothing."""
+
+
+def test_a_refit_knows_validation_and_keeps_every_choice(refitted, tiny_model, tiny_split) -> None:
+    made, done, preset = refitted
+    assert tuple(done) == (*WORK, *AGAIN)
+    assert made.split.train.keys().size == len(tiny_split.train) + len(tiny_split.validation)
+    assert not len(made.split.validation)
+    assert len(made.split.test) == len(tiny_split.test)
+    for part in made.content["parts"]:
+        made.check(part)
+    assert made.is_finished
+    assert made.about["choices"] == tiny_model.about["choices"]
+    assert made.table.popularity_exponent == tiny_model.table.popularity_exponent
+    assert made.codes.recency == tiny_model.codes.recency
+    np.testing.assert_array_equal(made.weights, tiny_model.weights)
+    assert made.order.fingerprint() == tiny_model.order.fingerprint()
+    assert made.about["preset"] == preset.as_dict()
+
+
+def test_the_curve_of_a_refit_is_that_of_the_model_before(refitted, tiny_model) -> None:
+    made, _, _ = refitted
+    assert made.curve == {**tiny_model.curve, "measured": "before the refit"}
+    ends = read_index(made.stream_path).ends
+    assert {point["bytes"] for point in made.curve["points"]} <= set(ends)
+    assert made.stream_path.read_bytes() != tiny_model.stream_path.read_bytes()
+
+
+def test_a_refit_is_done_once(refitted, tiny_split) -> None:
+    made, _, preset = refitted
+    before = (made.root / "model.json").read_bytes()
+    again, done = fit(tiny_split, made.root, preset)
+    assert done == []
+    assert (again.root / "model.json").read_bytes() == before
+    assert not (made.root / ".next").exists()
+
+
+@pytest.mark.parametrize("cut", ["loop.train", "split", "make_neighbours", "write_stream"])
+def test_a_refit_that_is_cut_off_leaves_the_measured_model_and_goes_on(
+    refitted, tiny_model, tiny_split, tmp_path, monkeypatch, cut
+) -> None:
+    made, _, preset = refitted
+    root = Path(shutil.copytree(tiny_model.root, tmp_path / "MODEL"))
+    place = {
+        "loop.train": "elasticrec.training.loop.train",
+        "split": "elasticrec.pipeline.by_popularity",
+        "make_neighbours": "elasticrec.pipeline.make_neighbours",
+        "write_stream": "elasticrec.stream.customizing.write_stream",
+    }[cut]
+
+    def killed(*args, **kwargs):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place, killed)
+        with pytest.raises(Killed):
+            fit(tiny_split, root, preset)
+    left = Model.open(root)
+    assert left.is_finished
+    assert left.stream_path.read_bytes() == tiny_model.stream_path.read_bytes()
+    again, done = fit(tiny_split, root, preset)
+    assert set(done) <= {*AGAIN, "measure"}
+    assert again.stream_path.read_bytes() == made.stream_path.read_bytes()
+
+
+def test_other_settings_fit_a_refitted_model_from_the_start(
+    refitted, tiny_split, tiny_preset, tmp_path
+) -> None:
+    made, _, preset = refitted
+    root = Path(shutil.copytree(made.root, tmp_path / "MODEL"))
+    other = replace(preset, compression=replace(preset.compression, stages=1))
+    again, done = fit(tiny_split, root, other)
+    assert tuple(done) == (*WORK, *AGAIN)
+    assert again.is_finished
+
+
+def test_a_refitted_model_has_nothing_to_choose_by(refitted) -> None:
+    made, _, preset = refitted
+    other = replace(preset.order, n_persons=9)
+    with pytest.raises(InputError, match=r"nobody has validation items, .* refit=false"):
+        pipeline.order(made, replace(preset, order=other), device="cpu")
+
+
 def test_the_seed_decides(whole, tiny_model) -> None:
     made, _, _ = whole
     assert made.stream_path.read_bytes() != tiny_model.stream_path.read_bytes()

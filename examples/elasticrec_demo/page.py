@@ -10,6 +10,7 @@ from elasticrec import __version__
 from elasticrec.cli.inspect import choice_text
 from elasticrec.evaluation.baselines import BASELINES
 from elasticrec.files import written_whole
+from elasticrec.stream.curve import whom
 from elasticrec_demo import pictures
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def _sizes(shown: Shown) -> str:
     rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
     heads = "<th>file</th><th>bytes</th><th>" + metric + "</th><th>of trained vectors</th>"
     return (
-        f"<section><h2>Size and quality</h2><p>{metric}, measured on {curve['users']:,} "
-        f"{curve['part']} users: every item that they do not have was ranked as a device ranks. "
+        f"<section><h2>Size and quality</h2><p>{metric}, measured on {whom(curve)}: every "
+        "item that they do not have was ranked as a device ranks. "
         "The stream has neighbour lists beside its codes, so it may pass the vectors that it was "
         "made from. RULE is the search of the paper: an estimator learns from measured random "
         "compositions (here few) and finds one composition per budget, whose file serves that "

@@ -9,6 +9,7 @@ from elasticrec.evaluation.baselines import BASELINES
 from elasticrec.files import save_bytes
 from elasticrec.model_folder import plain
 from elasticrec.presets import Preset
+from elasticrec.stream.curve import whom
 
 if TYPE_CHECKING:
     from elasticrec.model import Model
@@ -34,7 +35,7 @@ def verdict(model: Model) -> str:
     else:
         lead = "" if not other else f" by {100 * abs(own / other - 1):.0f} %"
         said = f"is {'better' if own > other else 'worse'}{lead} than the {other:.4f} of {label}"
-    measured = f"{metric} {own:.4f} {said}, on {curve['users']:,} {curve['part']} users"
+    measured = f"{metric} {own:.4f} {said}, on {whom(curve)}"
     return f"{measured}; {_help(model, better=own > other)}"
 
 
@@ -123,7 +124,7 @@ def _table(curve: dict[str, Any]) -> str:
     rows += [[label, *(f"{curve[n][m]:.4f}" for m in metrics)] for n, label in beside.items()]
     lines = [["file", *metrics], ["---", *["--:"] * len(metrics)], *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"Measured on {curve['users']:,} {curve['part']} users.\n\n{table}"
+    return f"Measured on {whom(curve)}.\n\n{table}"
 
 
 def _use(model: Model) -> str:

@@ -169,6 +169,14 @@ class Model:
         self.describe(**about)
         self.__dict__.pop(part, None)  # a loaded part of before
 
+    def keep_part(self, part: str, *, made_from: tuple[str, ...]) -> None:
+        """Record a part, as it is, as made from the parts that are in the folder now."""
+        if sha256_of(self.path(part)) != self.hash_of(part):
+            raise InputError(f"{self.path(part)}: is damaged, its hash is not model.json's")
+        entry = self.content["parts"][part]
+        entry["made_from"] = {name: self.hash_of(name) for name in made_from}
+        self._write()
+
     def check(self, part: str) -> Path:
         """The path of a part, after its file was found to be the recorded one."""
         path, wanted = self.path(part), self.hash_of(part)

@@ -1,4 +1,4 @@
-"""The pipeline: train, compress, order, write, measure. Everything that makes a model calls it.
+"""The pipeline: train, compress, order, write, measure, refit. What makes a model calls it.
 
 Each stage leaves parts in the model's folder, with the settings and the hashes of what they were
 made from. A stage whose parts are fresh is skipped, so a run that was cut off goes on.
@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from elasticrec.evaluation.baselines import BASELINES
 from elasticrec.evaluation.choosing import Choice
 from elasticrec.files import save_bytes, written_whole
 from elasticrec.model import Model
+from elasticrec.model_folder import plain
 from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
 
@@ -41,7 +42,10 @@ Report = Callable[[str, str], None]
 """Told the stage and, in a few words, what it does."""
 Callback = Callable[[str, int, dict[str, float]], None]
 """Told numbers for a tracker: the stage, the step (of `measure`: bytes), and values by name."""
-STAGES = ("prepare", "train", "compress", "order", "write", "measure")
+
+
+ORDERED_BY = ("split", "codes", "neighbours")
+"""Parts that vote weights and the order are made from."""
 
 
 def _quiet(stage: str, text: str) -> None:
@@ -61,7 +65,8 @@ def fit(
 ) -> Model:
     """The finished model of a split: every stage that is not fresh runs.
 
-    A finished model in the folder is replaced at once, once the new one is finished.
+    A finished model in the folder is replaced at once, once the new one is finished: so is the
+    measured model by the refitted one.
 
     Args:
         root: the model's folder, new, empty, of a run that was cut off, or of a finished model.
@@ -70,19 +75,63 @@ def fit(
         force: replace a model of other data.
         callbacks: told numbers of the stages that run.
     """
+    wanted = {"split": split.fingerprint(), "preset": plain(preset.as_dict())}
     with changed(root) as model:
-        prepare(model, split, preset, report, force=force)
-        train(model, preset, device=device, report=report, stop=stop, callbacks=callbacks)
-        if model.table.score == "tiled":
-            report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
+        if model.about.get("refit") != wanted:
+            prepare(model, split, preset, report, force=force)
+            train(model, preset, device=device, report=report, stop=stop, callbacks=callbacks)
+            if model.table.score == "tiled":
+                report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
+                describe(model)
+                return model
+            compress_model(model, preset, device=device, report=report)
+            order(model, preset, device=device, report=report)
+            write(model, report)
+            measure_curve(model, preset, device=device, report=report, callbacks=callbacks)
             describe(model)
-            return model
-        compress_model(model, preset, device=device, report=report)
-        order(model, preset, device=device, report=report)
-        write(model, report)
-        measure_curve(model, preset, device=device, report=report, callbacks=callbacks)
-        describe(model)
+    if preset.refit:
+        with changed(root) as model:
+            refit(model, split, preset, device=device, report=report, stop=stop)
+            describe(model)
     return model
+
+
+def refit(
+    model: Model,
+    split: Split,
+    preset: Preset,
+    *,
+    device: str = "auto",
+    report: Report = _quiet,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Train a measured model anew on train and validation; every choice stays, and the curve."""
+    wanted = {"split": split.fingerprint(), "preset": plain(preset.as_dict())}
+    if model.about.get("refit") != wanted:
+        fixed = replace(
+            preset,
+            train=replace(
+                preset.train,
+                epochs=model.about["best_epoch"],
+                popularity_exponent=model.table.popularity_exponent,
+            ),
+            compression=replace(preset.compression, recency=model.codes.recency),
+        )
+        seconds = {"before the refit": round(sum(model.about["seconds"].values()), 1)}
+        model.describe(refit=wanted, fixed=fixed.as_dict(), seconds=seconds)
+    fixed = Preset.of(model.about["fixed"])
+    config = {"split": wanted["split"], "parts": "train and validation"}
+    if not model.fresh("split", config):
+        report("refit", "train and validation together; every choice stays")
+        known, _ = by_popularity(split.all_known())
+        model.save_part("split", known, config=config)
+    train(model, fixed, device=device, report=report, stop=stop)
+    compress_model(model, fixed, device=device, report=report)
+    for part in ("weights", "order"):
+        model.keep_part(part, made_from=ORDERED_BY)
+    write(model, report)
+    model.keep_part("curve", made_from=("stream", "split"))
+    model.describe(preset=preset.as_dict())
 
 
 def prepare(
@@ -93,7 +142,8 @@ def prepare(
     if model.fresh("split", config):
         return
     if model.has("split"):
-        if not force:
+        refitted = model.about.get("refit", {}).get("split")
+        if not force and refitted != config["split"]:
             raise InputError(
                 f"{model.root}: holds a model of other data; give another folder, or --force"
             )
@@ -138,9 +188,11 @@ def train(
     model.describe(
         trained=datetime.now(UTC).date().isoformat(),
         epochs=trained.progress.epoch,
-        validation={preset.train.metric: trained.progress.best},
+        best_epoch=trained.progress.best_epoch,
         preset=preset.as_dict(),
     )
+    if len(model.split.validation):
+        model.describe(validation={preset.train.metric: trained.progress.best})
     _record(model, [] if trained.choice is None else [trained.choice], report)
     checkpoint.unlink(missing_ok=True)
 
@@ -153,7 +205,11 @@ def compress_model(
     if not model.fresh("codes", config):
         with _timed(model, "compress", report, "codes"):
             table, popularity = model.table, model.split.train.per_item
-            recency = choose_recency(table.items, model.split, preset.compression, device=device)
+            recency = preset.compression.recency
+            choice = None
+            if recency < 0:
+                choice = choose_recency(table.items, model.split, preset.compression, device=device)
+                recency = float(choice.chosen) if choice else 0.0
             codes = compress(
                 table.items,
                 preset.compression,
@@ -161,11 +217,11 @@ def compress_model(
                 cosine=table.cosine,
                 popularity=popularity,
                 exponent=table.popularity_exponent,
-                recency=0.0 if recency is None else float(recency.chosen),
+                recency=recency,
                 report=lambda text: report("compress", text),
             )
             model.save_part("codes", codes, made_from=("table", "split"), config=config)
-            _record(model, [] if recency is None else [recency], report)
+            _record(model, [] if choice is None else [choice], report)
     if not model.fresh("neighbours", config):
         with _timed(model, "neighbours", report, "neighbour lists"):
             lists = make_neighbours(model.split.train, preset.compression)
@@ -175,7 +231,7 @@ def compress_model(
 
 def order(model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet) -> None:
     """Choose vote weights and the order, on validation persons."""
-    config, sources = asdict(preset.order), ("split", "codes", "neighbours")
+    config, sources = asdict(preset.order), ORDERED_BY
     if model.fresh("order", config) and model.fresh("weights", config):
         return
     with _timed(model, "order", report, "vote weights and the order of the stream"):
@@ -249,11 +305,14 @@ def measure_curve(
         "baselines": [*BASELINES],
         "chose": preset.order.n_persons,
         "seed": preset.order.seed,
+        "refit": preset.refit,
     }
     if model.fresh("curve", settings):
         return
     with _timed(model, "measure", report, "the curve of quality by size"):
         found = curve_of(model, config, preset.order, device=device, report=report)
+        if preset.refit:
+            found["measured"] = "before the refit"
         text = json.dumps(found, indent=1) + "\n"
         model.save_part(
             "curve",

@@ -48,6 +48,9 @@ class Preset:
     """Vote weights and the order of the stream."""
     curve_persons: int = 5_000
     """Validation persons on whom the curve is measured; none of them chose the order."""
+    refit: bool = True
+    """After the curve is measured, train what is shipped on train and validation together; every
+    choice stays. `elasticrec rule` needs validation, so a model for it is fitted without."""
     rule: RuleConfig = field(default_factory=RuleConfig)
     """`elasticrec rule`: the paper's search for one budget."""
 
@@ -82,10 +85,15 @@ PRESETS = {
         train=replace(TrainConfig(), epochs=4, negatives=512),
         order=replace(OrderSearchConfig(), n_persons=2_000),
         curve_persons=2_000,
+        refit=False,
     ),
-    "paper-amazon-book": Preset(train=_PAPER, rule=RuleConfig.printed(width=64, population=20)),
+    "paper-amazon-book": Preset(
+        train=_PAPER, rule=RuleConfig.printed(width=64, population=20), refit=False
+    ),
     "paper-yelp": Preset(
-        train=replace(_PAPER, layers=2), rule=RuleConfig.printed(width=128, population=50)
+        train=replace(_PAPER, layers=2),
+        rule=RuleConfig.printed(width=128, population=50),
+        refit=False,
     ),
 }
 

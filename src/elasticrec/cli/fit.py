@@ -98,6 +98,7 @@ def summary(model: Model) -> str:
     """A few lines on a finished model: how good it is, by size, and beside baselines."""
     from elasticrec.card import enough_bytes, verdict
     from elasticrec.evaluation.baselines import BASELINES
+    from elasticrec.stream.curve import whom
 
     if not model.has("curve"):
         return f"{model.root}: trained; tiled scores have no stream"
@@ -107,8 +108,7 @@ def summary(model: Model) -> str:
     beside = ", ".join(f"{name} {curve[name][metric]:.4f}" for name in BASELINES)
     lines = [
         f"{model.root}: {model.split.n_items:,} items, stream of {points[-1]['bytes']:,} bytes",
-        f"{metric} on {curve['users']:,} {curve['part']} users: {beside}, "
-        f"trained vectors alone {curve['full'][metric]:.4f}",
+        f"{metric} on {whom(curve)}: {beside}, trained vectors alone {curve['full'][metric]:.4f}",
         *(f"{point['bytes']:>14,} bytes  {point[metric]:.4f}" for point in points),
         f"next: elasticrec customize {model.root} --budget {enough} -o device.elastic",
         verdict(model),

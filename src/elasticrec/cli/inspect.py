@@ -70,8 +70,10 @@ def _of_model(model: Any) -> dict[str, Any]:
     facts["choice"] = [choice_text(each) for each in about.get("choices", [])]
     facts["seconds"] = about.get("seconds", {})
     if model.has("curve"):
+        from elasticrec.stream.curve import whom
+
         curve = model.curve
-        metric, users = curve["metric"], f"{curve['users']:,} {curve['part']} users"
+        metric, users = curve["metric"], whom(curve)
         points = [(f"{p['bytes']:,} bytes", p[metric]) for p in curve["points"]]
         facts[f"{metric} on {users}"] = [f"{size}: {value:.4f}" for size, value in points]
     return facts

@@ -79,6 +79,8 @@ class CompressionConfig:
     """Lists hold one neighbour per so many items, but no fewer than `shortest_list`."""
     min_support: int = 3
     """Distinct persons that must have both an item and its neighbour; fewer reveal more of each."""
+    recency: float = -1.0
+    """How much less older items of a history weigh; -1: validation chooses it."""
     recencies: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
     """Candidates, beside 0, for how much less older items of a history weigh."""
     recency_persons: int = 5_000
@@ -96,6 +98,8 @@ class CompressionConfig:
                      "items_per_neighbour", "min_support", "recency_persons"):  # fmt: skip
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be positive, got {getattr(self, name)}")
+        if not (self.recency >= 0 or self.recency == -1):
+            raise InputError(f"recency is {self.recency}, expected -1, or 0 or more")
         if not all(recency >= 0 for recency in self.recencies):
             raise InputError(f"recencies are {self.recencies}, expected none below 0")
         for name in ("most_residual", "codebook_bytes", "stages", "seed"):

@@ -171,6 +171,11 @@ class Split:
             kind=str(stored["kind"]),
         )
 
+    def all_known(self) -> Split:
+        """The split whose train is all of train and validation; nothing is left to choose by."""
+        empty = self.validation.where(np.zeros(len(self.validation), dtype=bool))
+        return replace(self, train=self.train.union(self.validation), validation=empty)
+
     def renumbered(self, order: np.ndarray) -> Split:
         """The same split with items in a new order: new item k is old item `order[k]`."""
         new_of_old = np.empty(len(order), dtype=np.int64)

@@ -114,7 +114,10 @@ def find_order(
     cosines = code_cosines(codes, items, config.vote_items)
     person: Person = "history" if vectors is None else "vector"
     if not len(search.users):
-        raise InputError(f"{split.name}: nobody has validation items, so no order can be chosen")
+        raise InputError(
+            f"{split.name}: nobody has validation items, expected some to choose an order by; a "
+            "refit uses them up (fit with --set refit=false)"
+        )
     own, choice = search.vote_weight(cosines, person)
     other, chosen = own, [choice]
     if vectors is not None:

@@ -105,6 +105,11 @@ class Rule:
         metric = config.samples.metric
         self.measure = Measure(model, self.space, metric, person=known, device=device)
         holders = np.flatnonzero(model.split.validation.per_user)
+        if not len(holders):
+            raise InputError(
+                f"{model.root}: nobody has validation items, expected some to measure compositions "
+                "on; a refit uses them up (fit with --set refit=false)"
+            )
         shuffled = np.random.default_rng(config.samples.seed).permutation(holders)
         n, more = config.samples.n_users, config.search.n_users
         self.users = np.sort(shuffled[:n])

@@ -83,6 +83,12 @@ def curve_of(
     }
 
 
+def whom(curve: dict[str, Any]) -> str:
+    """On whom a curve was measured, and when if not on what is shipped."""
+    when = f", {curve['measured']}" if "measured" in curve else ""
+    return f"{curve['users']:,} {curve['part']} users{when}"
+
+
 def curve_persons(
     split: Split, n: int, chose: int, seed: int, part: Part = "validation"
 ) -> np.ndarray:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from elasticrec.stream.chunk import stored_ids
-from elasticrec.stream.index import copy_prefix
+from elasticrec.stream.chunk import Kind, stored_ids
+from elasticrec.stream.curve import whom
+from elasticrec.stream.index import StreamIndex, copy_prefix, read_index
 from elasticrec.stream.writer import Facts, write_stream
 
 if TYPE_CHECKING:
@@ -63,8 +66,8 @@ def customize_model(
 ) -> dict[str, Any]:
     """Write the longest prefix of a model's stream within a budget; its bytes and quality.
 
-    The quality of a file with dense ids is that of the curve's nearest smaller point. A file with
-    other ids holds fewer codes, so it is measured.
+    Its quality is that of the curve's nearest smaller point. A file with ids ranks as the file
+    with dense ids that holds the same codes.
 
     Args:
         id_kind: `dense`, `u32`, `u64` or `text`.
@@ -76,7 +79,19 @@ def customize_model(
         whole = Path(folder) / "stream.elastic"
         write_stream_of(model, whole, id_kind=id_kind)
         n_bytes = copy_prefix(whole, budget.n_bytes, output)
-    return {"bytes": n_bytes, "quality": _measured(model, Path(output), n_bytes)}
+    return {"bytes": n_bytes, "quality": _from_curve(model, _with_dense_ids(model, output))}
+
+
+def _with_dense_ids(model: Model, path: Path | str) -> int:
+    """Bytes of the prefix of a model's stream that holds no more codes than a file with ids."""
+    dense, held = read_index(model.stream_path), _held(read_index(path))[-1]
+    return dense.ends[bisect_right(_held(dense), held) - 1]
+
+
+def _held(index: StreamIndex) -> list[int]:
+    """Bytes of codes and slots of neighbours that items have after each chunk."""
+    kinds = (Kind.CODES, Kind.NEIGHBOURS)
+    return [*accumulate(x.count if x.kind in kinds else 0 for x in index.headers)]
 
 
 def _from_curve(model: Model, n_bytes: int) -> str | None:
@@ -88,27 +103,4 @@ def _from_curve(model: Model, n_bytes: int) -> str | None:
     if not known:
         return None
     metric, point = curve["metric"], known[-1]
-    return (
-        f"{metric} {point[metric]:.4f} measured at {point['bytes']:,} bytes on "
-        f"{curve['users']:,} {curve['part']} users"
-    )
-
-
-def _measured(model: Model, path: Path, n_bytes: int) -> str | None:
-    """The quality of a file, measured on the users of the curve."""
-    from elasticrec.stream.curve import curve_persons, evaluate_composition, prefix_composition
-    from elasticrec.stream.index import read_index
-
-    if not model.has("curve"):
-        return None
-    curve = model.curve
-    metric = curve["metric"]
-    found = evaluate_composition(
-        model,
-        prefix_composition(read_index(path), n_bytes),
-        part=curve["part"],
-        users=curve_persons(model.split, **curve["drawn"]),
-        metrics=(metric,),
-    )
-    value = found.metrics[metric]
-    return f"{metric} {value:.4f} measured on {found.n_users:,} {curve['part']} users"
+    return f"{metric} {point[metric]:.4f} measured at {point['bytes']:,} bytes on {whom(curve)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elasticrec.errors import InputError
-from elasticrec.stream.curve import LINES
+from elasticrec.stream.curve import LINES, whom
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,7 +169,7 @@ def save_curve(curve: dict[str, Any], path: Path | str, *, title: str) -> None:
         axes = figure.add_subplot()
         draw_lines(axes, curve_lines(curve), size_text)
         axes.set_xlabel("bytes on the device")
-        axes.set_ylabel(f"{curve['metric']}, {curve['users']:,} {curve['part']} users")
+        axes.set_ylabel(f"{curve['metric']}, {whom(curve)}")
         axes.set_title(title, loc="left", fontweight="bold")
         undated = {"Date": None} if Path(path).suffix.lower() == ".svg" else None
         figure.savefig(path, dpi=150, metadata=undated)
