@@ -1,22 +1,14 @@
-/* elasticrec.h: recommendations on a device, from one .elastic stream.
+/* elasticrec.h: recommendations on a device, from one .elastic stream. SPDX: Apache-2.0
  *
- * One C99 header. It needs memcpy and memset, and nothing else: no allocation, no global state, no
- * libm, no files. In one source file write
- *
- *     #define ELASTICREC_IMPLEMENTATION
- *     #include "elasticrec.h"
- *
- * and include it plainly elsewhere. Numbers in brackets name the sections of docs/stream-format.md.
+ * One C99 header that needs memcpy and memset, and nothing else: no allocation, no global state, no
+ * libm, no files. Include it, and in one source file before that #define ELASTICREC_IMPLEMENTATION.
+ * Numbers in brackets name the sections of docs/stream-format.md.
  *
  * The stream's bytes stay where they are (a mapped file, flash, RAM) and must stay unchanged while
  * the stream is in use. Beside them a stream takes 4 bytes per item and 4 per chunk, a question the
- * work memory that elasticrec_question_bytes tells. Questions are answered from a constant stream,
- * so threads may share one, each with work memory of its own; elasticrec_refresh and
- * elasticrec_withdraw change it, and need it alone.
- *
- * Of a stream larger than 4 GB the first 4 GB are used: a prefix of a stream is a stream.
- *
- * SPDX-License-Identifier: Apache-2.0
+ * work memory that elasticrec_question_bytes tells. Threads may ask one stream, each with its own
+ * work memory; elasticrec_refresh and elasticrec_withdraw change it, and need it alone. Of a stream
+ * larger than 4 GB the first 4 GB are used: a prefix of a stream is a stream.
  */
 #ifndef ELASTICREC_H
 #define ELASTICREC_H
@@ -26,10 +18,6 @@
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#ifndef ELASTICREC_API
-#define ELASTICREC_API extern
 #endif
 
 /* What functions return. */
@@ -93,9 +81,9 @@ typedef struct {
   size_t n_only;
   const void *vector; /* the person's file from a server [9], or NULL */
   size_t vector_bytes;
-  uint32_t k;   /* how many items to list, at most */
-  int repeat;   /* list items of the history too */
-  int why;      /* name, for each item, the history item that votes most for it */
+  uint32_t k; /* how many items to list, at most */
+  int repeat; /* list items of the history too */
+  int why;    /* name, for each item, the history item that votes most for it */
 } elasticrec_question;
 
 /* A listed item, by number; elasticrec_id_of gives its id. */
@@ -133,64 +121,62 @@ typedef struct {
 } elasticrec_stream;
 
 /* Tells the memory for a stream of which these bytes have arrived, and at most `most` ever will. */
-ELASTICREC_API int elasticrec_size(const void *data, size_t size, size_t most,
-                                   elasticrec_sizes *sizes, elasticrec_error *error);
+int elasticrec_size(const void *data, size_t size, size_t most, elasticrec_sizes *sizes,
+                    elasticrec_error *error);
 
 /* Opens a stream, or a prefix of one, and checks every rule of the format. `key` may be NULL; a
- * stream whose sequence number is below min_sequence is refused. `work` is free again afterwards. */
-ELASTICREC_API int elasticrec_open(elasticrec_stream *stream, const void *data, size_t size,
-                                   const elasticrec_key *key, uint64_t min_sequence, void *memory,
-                                   size_t memory_bytes, void *work, size_t work_bytes,
-                                   elasticrec_error *error);
+ * stream whose sequence number is below min_sequence is refused. `work` is free again afterwards.
+ */
+int elasticrec_open(elasticrec_stream *stream, const void *data, size_t size,
+                    const elasticrec_key *key, uint64_t min_sequence, void *memory,
+                    size_t memory_bytes, void *work, size_t work_bytes, elasticrec_error *error);
 
 /* Takes in what has arrived: all bytes from the first on, the earlier ones unchanged, here or at
  * another place. After a chunk that breaks a rule the stream ranks with all that came before. */
-ELASTICREC_API int elasticrec_refresh(elasticrec_stream *stream, const void *data, size_t size,
-                                      void *work, size_t work_bytes, elasticrec_error *error);
+int elasticrec_refresh(elasticrec_stream *stream, const void *data, size_t size, void *work,
+                       size_t work_bytes, elasticrec_error *error);
 
 /* Never lists the items of a withdrawn file [10]; the next file replaces it. */
-ELASTICREC_API int elasticrec_withdraw(elasticrec_stream *stream, const void *data, size_t size,
-                                       elasticrec_error *error);
+int elasticrec_withdraw(elasticrec_stream *stream, const void *data, size_t size,
+                        elasticrec_error *error);
 
-ELASTICREC_API void elasticrec_info(const elasticrec_stream *stream, elasticrec_about *about);
+void elasticrec_info(const elasticrec_stream *stream, elasticrec_about *about);
 
 /* Bytes of work memory, aligned to 8, for a question. */
-ELASTICREC_API size_t elasticrec_question_bytes(const elasticrec_stream *stream,
-                                                const elasticrec_question *question);
+size_t elasticrec_question_bytes(const elasticrec_stream *stream,
+                                 const elasticrec_question *question);
 
 /* Writes the best items for a person, the best first, to items[0 .. k-1]. */
-ELASTICREC_API int elasticrec_recommend(const elasticrec_stream *stream,
-                                        const elasticrec_question *question, void *work,
-                                        size_t work_bytes, elasticrec_item *items,
-                                        elasticrec_answer *answer, elasticrec_error *error);
+int elasticrec_recommend(const elasticrec_stream *stream, const elasticrec_question *question,
+                         void *work, size_t work_bytes, elasticrec_item *items,
+                         elasticrec_answer *answer, elasticrec_error *error);
 
 /* Writes the k items nearest to one; ELASTICREC_UNKNOWN if the stream does not know it. The work
  * memory is that of a question with a history of one id. */
-ELASTICREC_API int elasticrec_similar(const elasticrec_stream *stream, elasticrec_id id, uint32_t k,
-                                      void *work, size_t work_bytes, elasticrec_item *items,
-                                      elasticrec_answer *answer, elasticrec_error *error);
+int elasticrec_similar(const elasticrec_stream *stream, elasticrec_id id, uint32_t k, void *work,
+                       size_t work_bytes, elasticrec_item *items, elasticrec_answer *answer,
+                       elasticrec_error *error);
 
 /* The id of an item; text points into the stream. ELASTICREC_UNKNOWN if it has none yet. */
-ELASTICREC_API int elasticrec_id_of(const elasticrec_stream *stream, uint32_t item,
-                                    elasticrec_id *id);
+int elasticrec_id_of(const elasticrec_stream *stream, uint32_t item, elasticrec_id *id);
 
 /* The item of an id. Refuses an id that the stream has twice. */
-ELASTICREC_API int elasticrec_find(const elasticrec_stream *stream, elasticrec_id id,
-                                   uint32_t *item, elasticrec_error *error);
+int elasticrec_find(const elasticrec_stream *stream, elasticrec_id id, uint32_t *item,
+                    elasticrec_error *error);
 
 /* Writes an error as one line, cut to `size` with its 0, and returns its whole length. */
-ELASTICREC_API size_t elasticrec_explain(const elasticrec_error *error, char *text, size_t size);
+size_t elasticrec_explain(const elasticrec_error *error, char *text, size_t size);
 
 #ifdef __cplusplus
 }
 #endif
-#endif /* ELASTICREC_H */
+#endif
 
 #if defined(ELASTICREC_IMPLEMENTATION) && !defined(ELASTICREC_IMPLEMENTED)
 #define ELASTICREC_IMPLEMENTED
 
 #if defined(__FAST_MATH__) || (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 2)
-#error "elasticrec.h rounds every double once: build without -ffast-math, on x86 with -msse2 -mfpmath=sse"
+#error "elasticrec.h rounds each double once: no -ffast-math; on x86 -msse2 -mfpmath=sse"
 #endif
 
 #if defined(__STDC_HOSTED__) && __STDC_HOSTED__
@@ -200,43 +186,45 @@ void *memcpy(void *to, const void *from, size_t size);
 void *memset(void *to, int value, size_t size);
 #endif
 
+typedef const elasticrec_stream er_stream;
+typedef const elasticrec_question er_question;
+typedef elasticrec_item er_item;
+typedef elasticrec_error er_error;
+
 #define ER_TILE 1024u   /* items scored at a time */
 #define ER_FILTER 4096u /* bytes of a filter of numbers, or of ids */
 #define ER_HEAD(N) (276u + 8u * (N))
+static const uint8_t er_zeros[64] = {0};
 
 /* ---- Bytes ---- */
-
 static uint32_t er_16(const uint8_t *p) { return (uint32_t)(p[0] | p[1] << 8); }
 static uint32_t er_32(const uint8_t *p) { return er_16(p) | er_16(p + 2) << 16; }
 static uint64_t er_64(const uint8_t *p) { return er_32(p) | (uint64_t)er_32(p + 4) << 32; }
-
 static int er_same(const void *a, const void *b, size_t n) {
   const uint8_t *x = (const uint8_t *)a, *y = (const uint8_t *)b;
   while (n && *x == *y) x++, y++, n--;
   return n == 0;
 }
-
-static int er_refuse(elasticrec_error *error, const char *what, uint64_t found, uint64_t low,
+static int er_refuse(er_error *error, const char *what, uint64_t found, uint64_t low,
                      uint64_t high) {
-  if (error) {
-    error->what = what;
-    error->found = found, error->low = low, error->high = high;
-    error->chunk = ELASTICREC_NONE;
-  }
+  er_error refused = {what, found, low, high, ELASTICREC_NONE};
+  if (error) *error = refused;
   return ELASTICREC_REFUSED;
 }
 
-#define ER_WITHIN(what, found, low, high)                                                  \
-  do {                                                                                     \
-    uint64_t er_found = (found), er_low = (low), er_high = (high);                         \
-    if (er_found < er_low || er_found > er_high)                                           \
-      return er_refuse(error, what, er_found, er_low, er_high);                            \
+#define ER_TRY(call)                                    \
+  do {                                                  \
+    int er_verdict = (call);                            \
+    if (er_verdict != ELASTICREC_OK) return er_verdict; \
   } while (0)
 
-static int er_memory(elasticrec_error *error, const char *what, size_t found, size_t needed) {
-  er_refuse(error, what, found, needed, (size_t)-1);
-  return ELASTICREC_MEMORY;
-}
+#define ER_IS(what, found, expected) ER_WITHIN(what, found, expected, expected)
+#define ER_WITHIN(what, found, low, high)                          \
+  do {                                                             \
+    uint64_t er_found = (found), er_low = (low), er_high = (high); \
+    if (er_found < er_low || er_found > er_high)                   \
+      return er_refuse(error, what, er_found, er_low, er_high);    \
+  } while (0)
 
 /* The tables of a CRC-32 over eight bytes at a time; the first one alone takes single bytes. */
 static void er_crc_tables(uint32_t *tables) {
@@ -251,10 +239,10 @@ static void er_crc_tables(uint32_t *tables) {
 
 /* CRC-32 of some more bytes; without tables by halves of bytes, which is slower. */
 static uint32_t er_crc(uint32_t crc, const uint8_t *p, size_t n, const uint32_t *t) {
-  static const uint32_t half[16] = {
-      0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
-      0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
-      0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C};
+  static const uint32_t half[16] = {0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC,
+                                    0x76DC4190, 0x6B6B51F4, 0x4DB26158, 0x5005713C,
+                                    0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+                                    0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C};
   crc = ~crc;
   for (; t && n >= 8; p += 8, n -= 8) {
     uint32_t a = crc ^ er_32(p), b = er_32(p + 4);
@@ -270,7 +258,6 @@ static uint32_t er_crc(uint32_t crc, const uint8_t *p, size_t n, const uint32_t 
 }
 
 /* ---- Numbers: f64, each operation rounded once [6] ---- */
-
 /* A product that no compiler fuses with the sum after it. */
 static double er_times(double a, double b) {
   volatile double product = a * b;
@@ -316,13 +303,11 @@ static double er_real(const uint8_t *p) {
   return bits <= 0x4E6E6B28u ? (double)value : -1; /* 10^9, as bits */
 }
 
-/* An f16 as f64. */
+/* An f16 that is finite, as f64. */
 static double er_half(uint32_t bits) {
-  uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
-  double value = exponent ? (double)(1024 + fraction) : (double)fraction;
-  for (uint32_t e = exponent ? exponent : 1; e < 25; e++) value *= 0.5;
-  for (uint32_t e = 25; e < exponent; e++) value *= 2;
-  return bits >> 15 ? -value : value;
+  uint32_t exponent = bits >> 10 & 31, more = exponent ? 1024 : 0;
+  uint64_t whole = (uint64_t)(more + (bits & 1023)) << (exponent ? exponent - 1 : 0);
+  return (double)whole / (bits >> 15 ? -16777216.0 : 16777216.0);
 }
 
 /* Binary digits of a number. */
@@ -333,9 +318,7 @@ static uint32_t er_digits(uint32_t n) {
 }
 
 /* ---- Chunks ---- */
-
 typedef int (*er_order)(const void *context, uint32_t a, uint32_t b);
-
 static void er_sink(uint32_t *heap, size_t n, size_t i, er_order before, const void *context) {
   uint32_t moved = heap[i];
   size_t child;
@@ -364,9 +347,7 @@ typedef struct {
 
 static er_chunk er_chunk_at(const uint8_t *data, uint32_t offset) {
   const uint8_t *p = data + offset;
-  er_chunk c;
-  c.length = er_32(p), c.kind = p[4], c.width = p[5], c.which = er_16(p + 6);
-  c.first = er_32(p + 8), c.count = er_32(p + 12), c.at = offset + 32;
+  er_chunk c = {er_32(p), er_32(p + 8), er_32(p + 12), er_16(p + 6), offset + 32, p[4], p[5]};
   return c;
 }
 
@@ -377,12 +358,10 @@ static uint64_t er_key(const uint8_t *data, uint32_t offset) {
   if (kind == 3 || kind == 4) return (uint64_t)3 << 32 | er_32(p + 8);
   return (uint64_t)(kind == 5 ? 2 : kind - 1) << 32;
 }
-
 static int er_chunk_before(const void *data, uint32_t a, uint32_t b) {
   uint64_t x = er_key((const uint8_t *)data, a), y = er_key((const uint8_t *)data, b);
   return x < y || (x == y && a < b);
 }
-
 static void er_sort_chunks(elasticrec_stream *s) {
   uint32_t n = s->n_chunks, *index = s->chunks, kinds[5] = {0, 0, 0, 0, 0};
   er_sort(index, n, er_chunk_before, s->data);
@@ -392,8 +371,7 @@ static void er_sort_chunks(elasticrec_stream *s) {
 }
 
 /* A neighbour's number and vote of item i of a chunk [4]. */
-static uint32_t er_neighbour(const elasticrec_stream *s, const er_chunk *c, uint32_t i,
-                             uint32_t *vote) {
+static uint32_t er_neighbour(er_stream *s, const er_chunk *c, uint32_t i, uint32_t *vote) {
   const uint8_t *p = s->data + c->at;
   uint32_t n = c->count, number = 0, row = (n + 7) / 8;
   for (uint32_t f = 0; f < s->full; f++, p += n) number |= (uint32_t)p[i] << 8 * f;
@@ -403,10 +381,169 @@ static uint32_t er_neighbour(const elasticrec_stream *s, const er_chunk *c, uint
   return number;
 }
 
-static uint8_t er_simd(void) { return 0; }
+/* ---- SIMD: 16 table entries are one register, and a byte shuffle looks them up ---- */
+#if defined(ELASTICREC_PLAIN)
+#define ER_SIMD 0
+#elif defined(__SSE2__) && (defined(__GNUC__) || defined(__clang__))
+#define ER_SIMD 2
+#include <cpuid.h>
+#include <immintrin.h>
+#define ER_FOR_16 __attribute__((target("ssse3")))
+#define ER_FOR_32 __attribute__((target("avx2")))
+typedef __m128i er_16x8;
+#define ER_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define ER_LOOK(table, index) _mm_shuffle_epi8(table, index)
+#define ER_LOW(x) _mm_and_si128(x, _mm_set1_epi8(15))
+#define ER_HIGH(x) ER_LOW(_mm_srli_epi16(x, 4))
+#define ER_ZIP(x, y) _mm_unpacklo_epi8(x, y), _mm_unpackhi_epi8(x, y)
+#define ER_AND(x, y) _mm_and_si128(x, y)
+#define ER_SOME(x) (~(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_setzero_si128())) & 0xFFFFu)
+/* Adds 8 pairs of i16 to 8 sums. */
+static ER_FOR_16 void er_add_pairs(er_16x8 x, er_16x8 y, int32_t *sums) {
+  __m128i *to = (__m128i *)(void *)sums, ones = _mm_set1_epi16(1);
+  __m128i low = _mm_madd_epi16(_mm_unpacklo_epi16(x, y), ones);
+  __m128i high = _mm_madd_epi16(_mm_unpackhi_epi16(x, y), ones);
+  _mm_storeu_si128(to, _mm_add_epi32(_mm_loadu_si128(to), low));
+  _mm_storeu_si128(to + 1, _mm_add_epi32(_mm_loadu_si128(to + 1), high));
+}
+#elif (defined(__ARM_NEON) || defined(__ARM_NEON__)) && !defined(__ARM_BIG_ENDIAN)
+#define ER_SIMD 1
+#include <arm_neon.h>
+#define ER_FOR_16
+typedef uint8x16_t er_16x8;
+#define ER_LOAD(p) vld1q_u8(p)
+#define ER_LOW(x) vandq_u8(x, vdupq_n_u8(15))
+#define ER_HIGH(x) vshrq_n_u8(x, 4)
+#define ER_ZIP(x, y) vzipq_u8(x, y).val[0], vzipq_u8(x, y).val[1]
+#define ER_AND(x, y) vandq_u8(x, y)
+/* A bit for each byte that is not 0. */
+static uint32_t ER_SOME(er_16x8 x) {
+  static const uint8_t bits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  uint8x16_t set = vandq_u8(vtstq_u8(x, x), vld1q_u8(bits));
+  uint8x8_t sum = vpadd_u8(vget_low_u8(set), vget_high_u8(set));
+  sum = vpadd_u8(sum, sum), sum = vpadd_u8(sum, sum);
+  return vget_lane_u16(vreinterpret_u16_u8(sum), 0);
+}
+#if defined(__aarch64__)
+#define ER_LOOK(table, index) vqtbl1q_u8(table, index)
+#else
+static er_16x8 ER_LOOK(er_16x8 table, er_16x8 index) {
+  uint8x8x2_t halves = {{vget_low_u8(table), vget_high_u8(table)}};
+  return vcombine_u8(vtbl2_u8(halves, vget_low_u8(index)), vtbl2_u8(halves, vget_high_u8(index)));
+}
+#endif
+static void er_add_pairs(er_16x8 a, er_16x8 b, int32_t *sums) {
+  int16x8_t x = vreinterpretq_s16_u8(a), y = vreinterpretq_s16_u8(b);
+  int32x4_t low = vaddl_s16(vget_low_s16(x), vget_low_s16(y));
+  int32x4_t high = vaddl_s16(vget_high_s16(x), vget_high_s16(y));
+  vst1q_s32(sums, vaddq_s32(vld1q_s32(sums), low));
+  vst1q_s32(sums + 4, vaddq_s32(vld1q_s32(sums + 4), high));
+}
+#elif defined(__wasm_simd128__)
+#define ER_SIMD 1
+#include <wasm_simd128.h>
+#define ER_FOR_16
+typedef v128_t er_16x8;
+#define ER_LOAD(p) wasm_v128_load(p)
+#define ER_LOOK(table, index) wasm_i8x16_swizzle(table, index)
+#define ER_LOW(x) wasm_v128_and(x, wasm_i8x16_const_splat(15))
+#define ER_HIGH(x) wasm_u8x16_shr(x, 4)
+#define ER_AND(x, y) wasm_v128_and(x, y)
+#define ER_SOME(x) ((uint32_t)wasm_i8x16_bitmask(wasm_i8x16_ne(x, wasm_i8x16_const_splat(0))))
+#define ER_ZIP(x, y)                                                                \
+  wasm_i8x16_shuffle(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), \
+      wasm_i8x16_shuffle(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+static void er_add_pairs(er_16x8 x, er_16x8 y, int32_t *sums) {
+  v128_t low = wasm_i32x4_add(wasm_i32x4_extend_low_i16x8(x), wasm_i32x4_extend_low_i16x8(y));
+  v128_t high = wasm_i32x4_add(wasm_i32x4_extend_high_i16x8(x), wasm_i32x4_extend_high_i16x8(y));
+  wasm_v128_store(sums, wasm_i32x4_add(wasm_v128_load(sums), low));
+  wasm_v128_store(sums + 4, wasm_i32x4_add(wasm_v128_load(sums + 4), high));
+}
+#else
+#define ER_SIMD 0
+#endif
+
+/* How wide shuffles this processor has: 0 none, 1 of 16 bytes, 2 of 32. */
+static uint8_t er_simd(void) {
+#if ER_SIMD == 2
+  unsigned a, b, c, d, state = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 9 & 1)) return 0;
+  if (!(c >> 27 & 1)) return 1;
+  __asm__ volatile("xgetbv" : "=a"(state), "=d"(d) : "c"(0)); /* registers that are kept */
+  if ((state & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 1;
+  return b >> 5 & 1 ? 2 : 1;
+#else
+  return ER_SIMD;
+#endif
+}
+
+#if ER_SIMD
+/* Adds what the bytes of 16 items at a time say, and tells how many items it has done. */
+static ER_FOR_16 uint32_t er_add_16(const uint8_t *table, const uint8_t *codes, uint32_t n,
+                                    int32_t *sums) {
+  er_16x8 a = ER_LOAD(table), b = ER_LOAD(table + 16);
+  er_16x8 c = ER_LOAD(table + 32), d = ER_LOAD(table + 48);
+  uint32_t i = 0;
+  for (; n - i >= 16; i += 16) {
+    er_16x8 code = ER_LOAD(codes + i), low = ER_LOW(code), high = ER_HIGH(code);
+    er_16x8 first[2] = {ER_ZIP(ER_LOOK(a, low), ER_LOOK(b, low))};
+    er_16x8 second[2] = {ER_ZIP(ER_LOOK(c, high), ER_LOOK(d, high))};
+    er_add_pairs(first[0], second[0], sums + i);
+    er_add_pairs(first[1], second[1], sums + i + 8);
+  }
+  return i;
+}
+
+/* Writes a bit for each neighbour that may be in the history, 16 in a number, by the four halves of
+ * their two lowest bytes: a mask has a bit for each of 8 parts of the history. */
+static ER_FOR_16 void er_maybe(const uint8_t *masks, const uint8_t *low, const uint8_t *high,
+                               uint32_t n, uint16_t *maybe) {
+  er_16x8 p = ER_LOAD(masks), q = ER_LOAD(masks + 16);
+  er_16x8 r = ER_LOAD(masks + 32), s = ER_LOAD(masks + 48);
+  for (; n >= 16; n -= 16, low += 16, high += 16) {
+    er_16x8 a = ER_LOAD(low), b = ER_LOAD(high);
+    er_16x8 x = ER_AND(ER_LOOK(p, ER_LOW(a)), ER_LOOK(q, ER_HIGH(a)));
+    er_16x8 y = ER_AND(ER_LOOK(r, ER_LOW(b)), ER_LOOK(s, ER_HIGH(b)));
+    er_16x8 both = ER_AND(x, y);
+    *maybe++ = (uint16_t)ER_SOME(both);
+  }
+}
+#endif
+
+#if ER_SIMD == 2
+#define ER_TWICE(p) _mm256_broadcastsi128_si256(ER_LOAD(p))
+static ER_FOR_32 void er_add_pairs_32(__m256i x, __m256i y, int32_t *low, int32_t *high) {
+  __m256i sum = _mm256_madd_epi16(_mm256_unpacklo_epi16(x, y), _mm256_set1_epi16(1));
+  __m256i more = _mm256_madd_epi16(_mm256_unpackhi_epi16(x, y), _mm256_set1_epi16(1));
+  __m256i first = _mm256_permute2x128_si256(sum, more, 0x20);
+  __m256i second = _mm256_permute2x128_si256(sum, more, 0x31);
+  __m256i *to = (__m256i *)(void *)low, *then = (__m256i *)(void *)high;
+  _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), first));
+  _mm256_storeu_si256(then, _mm256_add_epi32(_mm256_loadu_si256(then), second));
+}
+
+/* The same for 32 items at a time. */
+static ER_FOR_32 uint32_t er_add_32(const uint8_t *table, const uint8_t *codes, uint32_t n,
+                                    int32_t *sums) {
+  __m256i a = ER_TWICE(table), b = ER_TWICE(table + 16), c = ER_TWICE(table + 32);
+  __m256i d = ER_TWICE(table + 48), mask = _mm256_set1_epi8(15);
+  uint32_t i = 0;
+  for (; n - i >= 32; i += 32) {
+    __m256i code = _mm256_loadu_si256((const __m256i *)(const void *)(codes + i));
+    __m256i low = _mm256_and_si256(code, mask);
+    __m256i high = _mm256_and_si256(_mm256_srli_epi16(code, 4), mask);
+    __m256i p = _mm256_shuffle_epi8(a, low), q = _mm256_shuffle_epi8(b, low);
+    __m256i r = _mm256_shuffle_epi8(c, high), s = _mm256_shuffle_epi8(d, high);
+    er_add_pairs_32(_mm256_unpacklo_epi8(p, q), _mm256_unpacklo_epi8(r, s), sums + i,
+                    sums + i + 16);
+    er_add_pairs_32(_mm256_unpackhi_epi8(p, q), _mm256_unpackhi_epi8(r, s), sums + i + 8,
+                    sums + i + 24);
+  }
+  return i;
+}
+#endif
 
 /* ---- Work memory ---- */
-
 typedef struct {
   uint32_t *words;  /* where each codeword is */
   uint8_t *tables;  /* of each column 64 bytes: t of its words, low bytes of 16, high, and again */
@@ -416,6 +553,7 @@ typedef struct {
   int32_t *sums;
   double *p;
   int16_t *q;
+  uint8_t masks[64]; /* of the history's numbers, for er_maybe */
   uint8_t *filter;   /* a bit for each number, by its lowest digits */
   uint32_t *history; /* its distinct numbers, the oldest first */
   uint32_t n_history;
@@ -425,20 +563,15 @@ typedef struct {
 } er_work;
 
 #define ER_ROOM (12u * ER_TILE / 4u) /* whole numbers in scores and sums */
-
 static void *er_take(uint8_t *base, size_t *at, size_t count, size_t each) {
-  size_t start = *at;
-  if (each && count > ((size_t)-1 / 2 - start) / each) { /* never fits */
-    *at = (size_t)-1 / 2;
-    return NULL;
-  }
-  *at += (count * each + 7) & ~(size_t)7;
+  size_t start = *at, most = ((size_t)-1 / 2 - start) / each;
+  *at += ((count < most ? count : most) * each + 7) & ~(size_t)7; /* the most fits nowhere */
   return base ? base + start : NULL;
 }
 
 /* Divides work memory (NULL: none yet) for a question (NULL: for reading), and tells its size. */
 static size_t er_divide(er_work *w, void *base, uint32_t n_books, uint32_t n_columns,
-                        uint32_t n_chunks, uint32_t n_blocks, const elasticrec_question *ask) {
+                        uint32_t n_chunks, uint32_t n_blocks, er_question *ask) {
   size_t at = 0, most = 0, cells = 16;
   uint8_t *b = (uint8_t *)base;
   w->scores = (int64_t *)er_take(b, &at, ER_TILE, 8);
@@ -460,14 +593,13 @@ static size_t er_divide(er_work *w, void *base, uint32_t n_books, uint32_t n_col
   w->only = (uint32_t *)er_take(b, &at, ask->n_only, 4);
   most = ask->n_history > ask->n_exclude ? ask->n_history : ask->n_exclude;
   if (most < ask->n_only) most = ask->n_only;
-  if (most < ask->k && ask->why) most = ask->k;
   w->order = (uint32_t *)er_take(b, &at, most, 4);
   return at;
 }
 
 /* Finds where codewords and columns are. Of a column the first bytes of its table say codebook,
  * block and scale, until its table is there. */
-static void er_place(const elasticrec_stream *s, er_work *w) {
+static void er_place(er_stream *s, er_work *w) {
   for (uint32_t i = 0; i < s->starts[1]; i++) {
     er_chunk c = er_chunk_at(s->data, s->chunks[i]);
     for (uint32_t k = 0; k < c.count; k++)
@@ -481,10 +613,8 @@ static void er_place(const elasticrec_stream *s, er_work *w) {
 }
 
 /* ---- Vectors and gains [3, 7.3] ---- */
-
 /* Adds what a byte of a column says to a vector. */
-static void er_decode(const elasticrec_stream *s, const er_work *w, uint32_t column, uint32_t code,
-                      int32_t *y) {
+static void er_decode(er_stream *s, const er_work *w, uint32_t column, uint32_t code, int32_t *y) {
   const uint8_t *about = w->tables + 64 * (size_t)column;
   uint32_t book = er_16(about);
   const uint32_t *words = w->words + 32 * book;
@@ -495,7 +625,6 @@ static void er_decode(const elasticrec_stream *s, const er_work *w, uint32_t col
   for (uint32_t block = s->width[book]; block; block--, y += 8, low += 8, high += 8)
     for (int k = 0; k < 8; k++) y[k] += scale * (low[k] + high[k]);
 }
-
 static uint64_t er_square(const int32_t *y, uint32_t n) {
   uint64_t sum = 0;
   for (uint32_t k = 0; k < n; k++) sum += (uint64_t)((int64_t)y[k] * y[k]);
@@ -506,14 +635,7 @@ static uint64_t er_square(const int32_t *y, uint32_t n) {
 typedef struct {
   uint32_t base, end, next, n_active, *active;
 } er_tiles;
-
-static er_tiles er_first_tile(const elasticrec_stream *s, const er_work *w) {
-  er_tiles t = {0, 0, s->starts[3], 0, NULL};
-  t.active = w->active;
-  return t;
-}
-
-static int er_next_tile(const elasticrec_stream *s, er_tiles *t) {
+static int er_next_tile(er_stream *s, er_tiles *t) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < t->n_active; i++) {
     const uint8_t *p = s->data + t->active[i];
@@ -538,8 +660,8 @@ static uint32_t er_overlap(const er_chunk *c, uint32_t base, uint32_t end, uint3
 }
 
 /* The vectors of some neighbouring items, from the chunks of their tile. */
-static void er_vectors(const elasticrec_stream *s, const er_work *w, const er_tiles *t,
-                       uint32_t base, uint32_t n, int32_t *y) {
+static void er_vectors(er_stream *s, const er_work *w, const er_tiles *t, uint32_t base, uint32_t n,
+                       int32_t *y) {
   uint32_t D = 8 * s->n_blocks;
   memset(y, 0, (size_t)n * D * 4);
   for (uint32_t i = 0; i < t->n_active; i++) {
@@ -553,13 +675,13 @@ static void er_vectors(const elasticrec_stream *s, const er_work *w, const er_ti
 
 /* Sorts the chunks, and computes the gains of items with new codes. */
 static void er_settle(elasticrec_stream *s, er_work *w) {
-  er_tiles t;
+  er_tiles t = {0, 0, 0, 0, w->active};
   uint32_t D = 8 * s->n_blocks, step = ER_ROOM / D;
   int32_t *y = (int32_t *)w->scores;
   if (s->n_sorted == s->n_chunks) return;
   er_sort_chunks(s);
   er_place(s, w);
-  for (t = er_first_tile(s, w); er_next_tile(s, &t);) {
+  for (t.next = s->starts[3]; er_next_tile(s, &t);) {
     uint32_t n = 1;
     for (uint32_t i = t.base; i < t.end; i += n) {
       if (!(s->slots[i] & 128)) {
@@ -580,39 +702,37 @@ static void er_settle(elasticrec_stream *s, er_work *w) {
 }
 
 /* ---- Reading [1 to 5] ---- */
-
 /* Checks as much of a head as there is [1], and tells N, V, least and length. */
-static int er_check_head(const uint8_t *p, size_t size, uint64_t min_sequence,
-                         elasticrec_error *error) {
-  static const uint8_t magic[8] = {0x89, 'E', 'L', 'A', 'S', 'T', 'I', 'C'};
+static int er_check_head(const uint8_t *p, size_t size, uint64_t min_sequence, er_error *error) {
   uint32_t N, start;
   uint64_t least = size < 48 ? 0 : er_64(p + 40);
-  if (!er_same(p, magic, size < 8 ? size : 8))
-    return er_refuse(error, "first bytes: not those of a stream; the first is", p[0], 0x89, 0x89);
-  if (size >= 10) ER_WITHIN("version", er_16(p + 8), 4, 4);
+  if (!er_same(p,
+               "\x89"
+               "ELASTIC",
+               size < 8 ? size : 8))
+    return er_refuse(error, "magic, its first byte", p[0], 0x89, 0x89);
+  if (size >= 10) ER_IS("version", er_16(p + 8), 4);
   N = size >= 12 ? er_16(p + 10) : 1;
   ER_WITHIN("blocks (N)", N, 1, 64);
   start = ER_HEAD(N);
   ER_WITHIN("bytes (a stream is usable from `least` on)", size, least > start ? least : start,
             UINT64_MAX);
-  ER_WITHIN("CRC-32 of the head", er_crc(0, p, start - 4, NULL), er_32(p + start - 4),
-            er_32(p + start - 4));
+  ER_IS("CRC-32 of the head", er_crc(0, p, start - 4, NULL), er_32(p + start - 4));
   ER_WITHIN("least", least, start + 33, (uint64_t)1 << 40);
   ER_WITHIN("items (V)", er_32(p + 12), 1, 8 * least < 1u << 26 ? 8 * least : 1u << 26);
   ER_WITHIN("id kind", p[16], 0, 3);
   ER_WITHIN("score", p[17], 0, 1);
   ER_WITHIN("person", p[18], 0, 1);
-  ER_WITHIN("reserved bytes", er_32(p + 20), 0, 0);
+  ER_IS("reserved bytes", er_32(p + 20), 0);
   ER_WITHIN("sequence number", er_64(p + 24), min_sequence, UINT64_MAX);
   ER_WITHIN("date of the training", er_64(p + 32), 0, 253402300799u);
   ER_WITHIN("length of the stream", er_64(p + 48), least, (uint64_t)1 << 40);
-  ER_WITHIN("value of vote 0", er_16(p + 120), 0, 0);
-  for (int v = 1; v < 16; v++)
-    ER_WITHIN("value of a vote", er_16(p + 120 + 2 * v), er_16(p + 118 + 2 * v), 65535);
+  for (int v = 0; v < 16; v++)
+    ER_WITHIN("value of a vote", er_16(p + 120 + 2 * v), v ? er_16(p + 118 + 2 * v) : 0,
+              v ? 65535 : 0);
   for (int at = 180; at < 196; at += 4)
     if (er_real(p + at) < 0)
-      return er_refuse(error, "unit, recency or a vote weight, as bits", er_32(p + at), 0,
-                       0x4E6E6B28);
+      return er_refuse(error, "unit, recency or vote weight, bits", er_32(p + at), 0, 0x4E6E6B28);
   return ELASTICREC_OK;
 }
 
@@ -631,8 +751,7 @@ static int er_utf8(const uint8_t *p, uint32_t n) {
   }
   return 1;
 }
-
-static int er_check_ids(const elasticrec_stream *s, const er_chunk *c, elasticrec_error *error) {
+static int er_check_ids(er_stream *s, const er_chunk *c, er_error *error) {
   const uint8_t *sizes = s->data + c->at, *text = sizes + 2 * (size_t)c->count;
   uint64_t left = c->length - 2 * (uint64_t)c->count;
   ER_WITHIN("id kind of a stream with IDS", s->id_kind, 1, 3);
@@ -642,24 +761,24 @@ static int er_check_ids(const elasticrec_stream *s, const er_chunk *c, elasticre
     if (!er_utf8(text, n)) return er_refuse(error, "first byte of an id not in UTF-8", *text, 0, 0);
     text += n, left -= n;
   }
-  if (s->id_kind == 3) ER_WITHIN("bytes after the last id", left, 0, 0);
+  if (s->id_kind == 3) ER_IS("bytes after the last id", left, 0);
   return ELASTICREC_OK;
 }
 
 /* Checks a COLUMNS chunk in full before it takes it in. */
-static int er_read_columns(elasticrec_stream *s, const er_chunk *c, elasticrec_error *error) {
+static int er_read_columns(elasticrec_stream *s, const er_chunk *c, er_error *error) {
   uint32_t cover[64], widths = s->widths;
   uint32_t complete = s->n_books - (s->words < 32 && s->n_books > 0);
   memcpy(cover, s->cover, sizeof cover);
   for (uint32_t i = 0; i < c->count; i++) {
     const uint8_t *p = s->data + c->at + 16 * i;
     uint32_t book = er_16(p), block = er_16(p + 2), scale = er_16(p + 4), width;
-    if (book >= complete) return er_refuse(error, "codebook of a column: the first that is not "
-                                           "complete is the higher one", book, 0, complete);
+    if (book >= complete)
+      return er_refuse(error, "codebook of a column, and how many are complete", book, 0, complete);
     width = s->width[book];
     ER_WITHIN("first block of a column", block, 0, s->n_blocks - width);
     ER_WITHIN("scale of a column", scale, 1, 16384);
-    ER_WITHIN("reserved bytes of a column", er_16(p + 6), 0, 0);
+    ER_IS("reserved bytes of a column", er_16(p + 6), 0);
     for (int at = 8; at < 16; at += 4)
       if (er_real(p + at) < 0)
         return er_refuse(error, "vote weight of a column, as bits", er_32(p + at), 0, 0x4E6E6B28);
@@ -676,7 +795,7 @@ static int er_read_columns(elasticrec_stream *s, const er_chunk *c, elasticrec_e
 }
 
 /* Checks a CODES or NEIGHBOURS chunk in full before it takes it in. */
-static int er_read_items(elasticrec_stream *s, const er_chunk *c, elasticrec_error *error) {
+static int er_read_items(elasticrec_stream *s, const er_chunk *c, er_error *error) {
   uint16_t *state = s->state + c->first;
   uint8_t *slots = s->slots + c->first;
   uint32_t n = c->count, most = 0, fewest = 2047, vote;
@@ -684,8 +803,8 @@ static int er_read_items(elasticrec_stream *s, const er_chunk *c, elasticrec_err
     uint32_t has = c->kind == 3 ? state[i] & 2047u : slots[i] & 127u;
     most = has > most ? has : most, fewest = has < fewest ? has : fewest;
   }
-  ER_WITHIN("fewest columns or slots of its items before", fewest, c->which, c->which);
-  ER_WITHIN("most columns or slots of its items before", most, c->which, c->which);
+  ER_IS("fewest columns or slots of its items before", fewest, c->which);
+  ER_IS("most columns or slots of its items before", most, c->which);
   if (c->kind == 3) {
     if (s->used <= c->which) s->used = c->which + 1;
     for (uint32_t i = 0; i < n; i++) state[i]++, slots[i] |= 128;
@@ -694,9 +813,9 @@ static int er_read_items(elasticrec_stream *s, const er_chunk *c, elasticrec_err
   if (n % 8) {
     const uint8_t *row = s->data + c->at + (size_t)s->full * n - 1;
     for (uint32_t r = 1; r <= s->rest; r++)
-      ER_WITHIN("unused bits", (uint32_t)row[(size_t)r * ((n + 7) / 8)] >> n % 8, 0, 0);
+      ER_IS("unused bits", (uint32_t)row[(size_t)r * ((n + 7) / 8)] >> n % 8, 0);
   }
-  if (n % 2) ER_WITHIN("unused vote", (uint32_t)s->data[c->at + c->length - 1] >> 4, 0, 0);
+  if (n % 2) ER_IS("unused vote", (uint32_t)s->data[c->at + c->length - 1] >> 4, 0);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t number = er_neighbour(s, c, i, &vote);
     ER_WITHIN("neighbour", number, 0, vote ? s->n_items - 1 : 0);
@@ -712,93 +831,72 @@ static int er_read_items(elasticrec_stream *s, const er_chunk *c, elasticrec_err
 
 /* Reads one complete chunk [2]; takes in nothing of one that breaks a rule. */
 static int er_read_chunk(elasticrec_stream *s, const er_chunk *c, const uint32_t *tables,
-                         elasticrec_error *error) {
-  static const uint8_t zeros[12] = {0};
+                         er_error *error) {
   const uint8_t *p = s->data + s->end;
-  uint32_t stop = c->at + c->length, n = c->count, which, first = c->first, last = 0;
-  uint64_t known = s->id_kind ? s->n_ids : s->n_items, most, length;
-  uint32_t crc = er_crc(er_crc(er_crc(0, p, 16, NULL), zeros, 4, NULL), p + 20, 12, NULL);
-  ER_WITHIN("CRC-32", er_crc(crc, p + 32, c->length, tables), er_32(p + 16), er_32(p + 16));
+  uint32_t stop = c->at + c->length, n = c->count, last;
+  uint64_t known = s->id_kind ? s->n_ids : s->n_items;
+  uint32_t crc = er_crc(er_crc(er_crc(0, p, 16, NULL), er_zeros, 4, NULL), p + 20, 12, NULL);
+  ER_IS("CRC-32", er_crc(crc, p + 32, c->length, tables), er_32(p + 16));
   if (s->key.sha256) {
     uint8_t digest[32];
     s->key.sha256(s->key.context, p, 32 + (size_t)c->length, digest);
-    if (!er_same(digest, s->link, 12))
-      return er_refuse(error, "SHA-256 by the link before it, first byte", digest[0], s->link[0],
-                       s->link[0]);
-    if (stop == s->length && !er_same(p + 20, zeros, 12))
-      return er_refuse(error, "link of the last chunk, first byte", p[20], 0, 0);
+    for (int i = 0; i < 12; i++) {
+      ER_IS("SHA-256 by the link before it, a byte", digest[i], s->link[i]);
+      if (stop == s->length) ER_IS("link of the last chunk, a byte", p[20 + i], 0);
+    }
   }
   ER_WITHIN("start", s->end + (uint64_t)4096 * 1024, (uint64_t)4096 * s->n_chunks, UINT64_MAX);
   ER_WITHIN("kind", c->kind, 1, 5);
   ER_WITHIN("width", c->width, c->kind == 1, c->kind == 1 ? s->n_blocks : 0);
-  which = c->which;
-  switch (c->kind) {
-    case 1:
-      last = s->n_books && s->words < 32;
-      ER_WITHIN("codebook", which, s->n_books - last, last ? s->n_books - 1 : 63);
-      ER_WITHIN("codebook", which, 0, s->n_books - last);
-      ER_WITHIN("first codeword", first, last ? s->words : 0, last ? s->words : 0);
-      if (last) ER_WITHIN("width", c->width, s->width[which], s->width[which]);
-      most = 32, length = (uint64_t)8 * c->width * n;
-      break;
-    case 2:
-      ER_WITHIN("first column", which, s->n_columns, s->n_columns);
-      ER_WITHIN("first", first, 0, 0);
-      most = 1024 - which, length = (uint64_t)16 * n;
-      break;
-    case 3:
-      if (which >= s->n_columns)
-        return er_refuse(error, "column: the first that is not open is the higher one", which, 0,
-                         s->n_columns);
-      most = known, length = n;
-      break;
-    case 4:
-      ER_WITHIN("slot", which, 0, 63);
-      most = known;
-      length = (uint64_t)s->full * n + s->rest * (((uint64_t)n + 7) / 8) + ((uint64_t)n + 1) / 2;
-      break;
-    default:
-      ER_WITHIN("which", which, 0, 0);
-      ER_WITHIN("first item", first, s->n_ids, s->n_ids);
-      most = s->n_items, length = s->id_kind == 3 ? c->length : (uint64_t)4 * s->id_kind * n;
-      if (s->id_kind == 3) ER_WITHIN("bytes of payload", length, (uint64_t)3 * n, UINT64_MAX);
+  last = s->n_books && s->words < 32; /* a codebook has begun */
+  {
+    uint32_t book = s->n_books - last, open = s->n_columns, text = s->id_kind == 3;
+    uint64_t slot =
+        (uint64_t)s->full * n + s->rest * (((uint64_t)n + 7) / 8) + ((uint64_t)n + 1) / 2;
+    uint64_t ids = text ? c->length : (uint64_t)4 * s->id_kind * n;
+    /* By kind: lowest and highest `which`, `first`, most of first + count, bytes of payload. */
+    uint64_t rules[5][5] = {
+        {book, book < 63 ? book : 63, last ? s->words : 0, 32, 8 * c->width * (uint64_t)n},
+        {open, open, 0, 1024 - (uint64_t)open, 16 * (uint64_t)n},
+        {0, open ? open - 1 : 0, c->first, open ? known : 0, n},
+        {0, 63, c->first, known, slot},
+        {0, 0, s->n_ids, s->n_items, ids}};
+    const uint64_t *rule = rules[c->kind - 1];
+    ER_WITHIN("which", c->which, rule[0], rule[1]);
+    ER_WITHIN("first", c->first, rule[2], rule[2]);
+    ER_WITHIN("count", n, 1, UINT32_MAX);
+    ER_WITHIN("first + count", (uint64_t)c->first + n, 1, rule[3]);
+    ER_WITHIN("bytes of payload", c->length, rule[4], rule[4]);
+    if (c->kind == 5 && text) ER_WITHIN("bytes of payload", c->length, (uint64_t)3 * n, UINT64_MAX);
+    if (c->kind == 1 && last) ER_WITHIN("width", c->width, s->width[book], s->width[book]);
   }
-  ER_WITHIN("count", n, 1, UINT32_MAX);
-  ER_WITHIN("first + count", (uint64_t)first + n, 1, most);
-  ER_WITHIN("bytes of payload", c->length, length, length);
   switch (c->kind) {
     case 1:
       if (!last) s->width[s->n_books++] = (uint8_t)c->width;
-      s->words = first + n;
+      s->words = c->first + n;
       return ELASTICREC_OK;
-    case 2:
-      return er_read_columns(s, c, error);
+    case 2: return er_read_columns(s, c, error);
     case 5:
-      which = (uint32_t)er_check_ids(s, c, error);
-      if (which == ELASTICREC_OK) s->n_ids += n;
-      return (int)which;
-    default:
-      return er_read_items(s, c, error);
+      ER_TRY(er_check_ids(s, c, error));
+      s->n_ids += n;
+      return ELASTICREC_OK;
+    default: return er_read_items(s, c, error);
   }
 }
 
 /* Reads further chunks until one is incomplete. */
-static int er_read(elasticrec_stream *s, size_t size, const uint32_t *tables,
-                   elasticrec_error *error) {
+static int er_read(elasticrec_stream *s, size_t size, const uint32_t *tables, er_error *error) {
   uint32_t have = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
-  int verdict = ELASTICREC_OK;
   while (have - s->end >= 32) {
+    int verdict = ELASTICREC_OK;
     er_chunk c = er_chunk_at(s->data, s->end);
     uint64_t stop = (uint64_t)c.at + c.length;
-    if (stop > s->length)
-      verdict = er_refuse(error, "end", stop, 0, s->length);
-    else if (stop > have)
-      break;
+    if (stop > s->length) verdict = er_refuse(error, "end", stop, 0, s->length);
+    else if (stop > have) break;
     else if (s->n_chunks == s->max_chunks)
-      return er_memory(error, "chunks that the memory of the stream is for", s->max_chunks,
-                       (size_t)s->max_chunks + 1);
-    else
-      verdict = er_read_chunk(s, &c, tables, error);
+      return er_refuse(error, "chunks", (uint64_t)s->n_chunks + 1, 0, s->max_chunks),
+             ELASTICREC_MEMORY;
+    else verdict = er_read_chunk(s, &c, tables, error);
     if (verdict != ELASTICREC_OK) {
       if (error) error->chunk = s->n_chunks;
       return verdict;
@@ -808,19 +906,17 @@ static int er_read(elasticrec_stream *s, size_t size, const uint32_t *tables,
     s->end = (uint32_t)stop;
     s->useful |= stop == s->least;
   }
-  if (s->end != size)
-    ER_WITHIN("start of a chunk", s->end, 0, s->length < 32 ? 0 : s->length - 32);
+  if (s->end != size) ER_WITHIN("start of a chunk", s->end, 0, s->length < 32 ? 0 : s->length - 32);
   if (!s->useful) return er_refuse(error, "end of a chunk (least)", s->end, s->least, s->least);
   return ELASTICREC_OK;
 }
 
-ELASTICREC_API int elasticrec_size(const void *data, size_t size, size_t most,
-                                   elasticrec_sizes *sizes, elasticrec_error *error) {
+int elasticrec_size(const void *data, size_t size, size_t most, elasticrec_sizes *sizes,
+                    er_error *error) {
   const uint8_t *p = (const uint8_t *)data;
   uint64_t chunks = 0, books = 0, columns = 0, at, limit, all;
   er_work w;
-  int verdict = er_check_head(p, size, 0, error);
-  if (verdict != ELASTICREC_OK) return verdict;
+  ER_TRY(er_check_head(p, size, 0, error));
   if (most < size) most = size;
   limit = most < UINT32_MAX ? most : UINT32_MAX;
   all = 1025 + limit / 4096; /* chunks that the format allows in so many bytes */
@@ -841,15 +937,15 @@ ELASTICREC_API int elasticrec_size(const void *data, size_t size, size_t most,
   return ELASTICREC_OK;
 }
 
-ELASTICREC_API int elasticrec_refresh(elasticrec_stream *s, const void *data, size_t size,
-                                      void *work, size_t work_bytes, elasticrec_error *error) {
+int elasticrec_refresh(elasticrec_stream *s, const void *data, size_t size, void *work,
+                       size_t work_bytes, er_error *error) {
   er_work w;
   elasticrec_sizes sizes;
   int verdict;
   if (size < s->end) return er_refuse(error, "bytes", size, s->end, s->length);
-  verdict = elasticrec_size(data, size, size, &sizes, error);
-  if (verdict != ELASTICREC_OK) return verdict;
-  if (work_bytes < sizes.work) return er_memory(error, "work memory", work_bytes, sizes.work);
+  ER_TRY(elasticrec_size(data, size, size, &sizes, error));
+  if (work_bytes < sizes.work)
+    return er_refuse(error, "work memory", work_bytes, sizes.work, (size_t)-1), ELASTICREC_MEMORY;
   s->data = (const uint8_t *)data;
   er_divide(&w, work, s->n_books, s->n_columns, 0, s->n_blocks, NULL);
   er_crc_tables((uint32_t *)w.scores);
@@ -859,21 +955,20 @@ ELASTICREC_API int elasticrec_refresh(elasticrec_stream *s, const void *data, si
   return verdict;
 }
 
-ELASTICREC_API int elasticrec_open(elasticrec_stream *s, const void *data, size_t size,
-                                   const elasticrec_key *key, uint64_t min_sequence, void *memory,
-                                   size_t memory_bytes, void *work, size_t work_bytes,
-                                   elasticrec_error *error) {
+int elasticrec_open(elasticrec_stream *s, const void *data, size_t size, const elasticrec_key *key,
+                    uint64_t min_sequence, void *memory, size_t memory_bytes, void *work,
+                    size_t work_bytes, er_error *error) {
   const uint8_t *p = (const uint8_t *)data;
   uint32_t V, N, start, digits;
   size_t room;
-  int verdict = er_check_head(p, size, min_sequence, error);
-  if (verdict != ELASTICREC_OK) return verdict;
+  ER_TRY(er_check_head(p, size, min_sequence, error));
   memset(s, 0, sizeof *s);
   V = s->n_items = er_32(p + 12), N = s->n_blocks = er_16(p + 10), start = ER_HEAD(N);
   if (key) {
-    elasticrec_bytes head;
-    head.data = p, head.size = start - 68, s->key = *key;
-    if (er_same(p + start - 68, s->link, 12) || !key->verify(key->context, p + start - 68, &head, 1))
+    elasticrec_bytes head = {p, start - 68};
+    s->key = *key;
+    if (er_same(p + start - 68, s->link, 12) ||
+        !key->verify(key->context, p + start - 68, &head, 1))
       return er_refuse(error, "signature of the head by this key", 0, 1, 1);
   }
   s->id_kind = p[16], s->cosine = p[17], s->for_vector = p[18], s->min_support = p[19];
@@ -888,7 +983,8 @@ ELASTICREC_API int elasticrec_open(elasticrec_stream *s, const void *data, size_
   s->full = (uint8_t)(digits / 8), s->rest = digits % 8;
   s->data = p, s->end = start, s->words = 32, s->simd = er_simd();
   if (memory_bytes < 4 * (size_t)V + 8)
-    return er_memory(error, "memory of the stream", memory_bytes, 4 * (size_t)V + 8);
+    return er_refuse(error, "memory of the stream", memory_bytes, 4 * (size_t)V + 8, (size_t)-1),
+           ELASTICREC_MEMORY;
   room = (memory_bytes - 4 * (size_t)V) / 4;
   s->max_chunks = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
   s->chunks = (uint32_t *)memory; /* before the items: aligned to 4 whatever their number */
@@ -899,43 +995,38 @@ ELASTICREC_API int elasticrec_open(elasticrec_stream *s, const void *data, size_
 }
 
 /* Checks what files of vectors and of withdrawn items have in common [9, 10]. */
-static int er_check_other(const elasticrec_stream *s, const uint8_t *p, size_t size, char letter,
-                          uint32_t version, uint32_t D, elasticrec_error *error) {
-  static const uint8_t starts[2][8] = {{0x89, 'E', 'L', 'V', 'E', 'C', 'T', 'O'},
-                                       {0x89, 'E', 'L', 'W', 'I', 'T', 'H', 'D'}};
-  static const uint8_t zeros[4] = {0};
+static int er_check_other(er_stream *s, const uint8_t *p, size_t size, char letter,
+                          uint32_t version, uint32_t D, er_error *error) {
   uint32_t crc;
   ER_WITHIN("bytes of a vector or of a withdrawn list", size, 48, SIZE_MAX);
-  if (!er_same(p, starts[letter == 'W'], 8))
-    return er_refuse(error, "first bytes: not those of this kind of file; the fourth is", p[3],
-                     (uint8_t)letter, (uint8_t)letter);
-  ER_WITHIN("version of the file", er_16(p + 8), version, version);
-  ER_WITHIN("numbers of the vector (D), or reserved bytes", er_16(p + 10), D, D);
-  crc = er_crc(er_crc(er_crc(0, p, 12, NULL), zeros, 4, NULL), p + 16, size - 16, NULL);
-  ER_WITHIN("CRC-32 of the file", crc, er_32(p + 12), er_32(p + 12));
+  ER_IS("magic of the file, its fourth byte", p[3], (uint8_t)letter);
+  if (!er_same(p,
+               letter == 'V' ? "\x89"
+                               "ELVECTO"
+                             : "\x89"
+                               "ELWITHD",
+               8))
+    return er_refuse(error, "magic of the file, its first byte", p[0], 0x89, 0x89);
+  ER_IS("version of the file", er_16(p + 8), version);
+  ER_IS("numbers of the vector (D), or reserved bytes", er_16(p + 10), D);
+  crc = er_crc(er_crc(er_crc(0, p, 12, NULL), er_zeros, 4, NULL), p + 16, size - 16, NULL);
+  ER_IS("CRC-32 of the file", crc, er_32(p + 12));
   for (int i = 0; i < 32; i++)
-    ER_WITHIN(letter == 'V' ? "model id of the vector, a byte" : "model id of the list, a byte",
-              p[16 + i], s->data[56 + i], s->data[56 + i]);
+    ER_IS(letter == 'V' ? "model id of the vector, a byte" : "model id of the list, a byte",
+          p[16 + i], s->data[56 + i]);
   return ELASTICREC_OK;
 }
 
-ELASTICREC_API int elasticrec_withdraw(elasticrec_stream *s, const void *data, size_t size,
-                                       elasticrec_error *error) {
-  static const uint8_t zeros[64] = {0};
+int elasticrec_withdraw(elasticrec_stream *s, const void *data, size_t size, er_error *error) {
   const uint8_t *p = (const uint8_t *)data;
   uint64_t before = 0; /* 1 + the number before */
-  int verdict = er_check_other(s, p, size, 'W', 1, 0, error);
-  if (verdict != ELASTICREC_OK) return verdict;
+  ER_TRY(er_check_other(s, p, size, 'W', 1, 0, error));
   ER_WITHIN("bytes of a withdrawn list", size, 120, SIZE_MAX);
-  ER_WITHIN("bytes after the last number", size % 4, 0, 0);
+  ER_IS("bytes after the last number", size % 4, 0);
   if (s->key.verify) {
-    elasticrec_bytes parts[5];
-    parts[0].data = p, parts[0].size = 12;
-    parts[1].data = zeros, parts[1].size = 4;
-    parts[2].data = p + 16, parts[2].size = 40;
-    parts[3].data = zeros, parts[3].size = 64;
-    parts[4].data = p + 120, parts[4].size = size - 120;
-    if (er_same(p + 56, zeros, 64) || !s->key.verify(s->key.context, p + 56, parts, 5))
+    elasticrec_bytes parts[5] = {
+        {p, 12}, {er_zeros, 4}, {p + 16, 40}, {er_zeros, 64}, {p + 120, size - 120}};
+    if (er_same(p + 56, er_zeros, 64) || !s->key.verify(s->key.context, p + 56, parts, 5))
       return er_refuse(error, "signature of the withdrawn list by this key", 0, 1, 1);
   }
   for (size_t at = 120; at < size; at += 4) {
@@ -947,28 +1038,24 @@ ELASTICREC_API int elasticrec_withdraw(elasticrec_stream *s, const void *data, s
   return ELASTICREC_OK;
 }
 
-ELASTICREC_API void elasticrec_info(const elasticrec_stream *s, elasticrec_about *about) {
-  memset(about, 0, sizeof *about);
-  about->sequence = s->sequence, about->trained = s->trained, about->least = s->least;
-  about->length = s->length, about->bytes = s->end, about->items = s->n_items;
-  about->blocks = s->n_blocks, about->chunks = s->n_chunks, about->columns = s->n_columns;
-  about->id_kind = s->id_kind, about->cosine = s->cosine, about->for_vector = s->for_vector;
-  about->min_support = s->min_support, about->model_id = s->data + 56;
-  about->catalogue = s->data + 88;
+void elasticrec_info(er_stream *s, elasticrec_about *about) {
+  elasticrec_about found = {s->sequence,   s->trained,     s->least,     s->length,
+                            s->end,        s->n_items,     s->n_blocks,  0,
+                            s->n_chunks,   s->n_columns,   s->id_kind,   s->cosine,
+                            s->for_vector, s->min_support, s->data + 56, s->data + 88};
   for (uint32_t i = 0; i < s->n_items; i++)
-    about->listable += (s->state[i] & 2047) + (s->slots[i] & 127u) > 0;
+    found.listable += (s->state[i] & 2047) + (s->slots[i] & 127u) > 0;
+  *about = found;
 }
 
 /* ---- Ids [5] ---- */
-
 /* Ids in order, from one of a chunk's on. */
 typedef struct {
   uint32_t chunk, i, item;
   er_chunk c;
   const uint8_t *text;
 } er_ids;
-
-static int er_next_id(const elasticrec_stream *s, er_ids *at, elasticrec_id *id) {
+static int er_next_id(er_stream *s, er_ids *at, elasticrec_id *id) {
   const uint8_t *p;
   while (at->i == at->c.count) {
     if (at->chunk == s->starts[3]) return 0;
@@ -988,13 +1075,6 @@ static int er_next_id(const elasticrec_stream *s, er_ids *at, elasticrec_id *id)
   return 1;
 }
 
-static er_ids er_first_id(const elasticrec_stream *s) {
-  er_ids at;
-  memset(&at, 0, sizeof at);
-  at.chunk = s->starts[2];
-  return at;
-}
-
 /* Below 0, 0 or above 0, as an id comes before, is, or comes after another one. */
 static int er_compare(elasticrec_id a, elasticrec_id b) {
   if (a.number != b.number || !a.text != !b.text)
@@ -1004,7 +1084,6 @@ static int er_compare(elasticrec_id a, elasticrec_id b) {
       if (a.text[i] != b.text[i]) return (uint8_t)a.text[i] < (uint8_t)b.text[i] ? -1 : 1;
   return 0;
 }
-
 static int er_id_before(const void *ids, uint32_t a, uint32_t b) {
   return er_compare(((const elasticrec_id *)ids)[a], ((const elasticrec_id *)ids)[b]) < 0;
 }
@@ -1021,13 +1100,13 @@ static uint32_t er_trace(elasticrec_id id) {
 
 /* Writes the items of some ids, ELASTICREC_NONE where they do not occur; reads each id of the
  * stream once. `order` has room for as many numbers as there are ids. */
-static int er_resolve(const elasticrec_stream *s, const elasticrec_id *ids, size_t n,
-                      uint8_t *filter, uint32_t *order, uint32_t *items, elasticrec_error *error) {
-  er_ids at = er_first_id(s);
+static int er_resolve(er_stream *s, const elasticrec_id *ids, size_t n, uint8_t *filter,
+                      uint32_t *order, uint32_t *items, er_error *error) {
+  er_ids at = {s->starts[2], 0, 0, {0, 0, 0, 0, 0, 0, 0}, NULL};
   elasticrec_id id;
   for (size_t i = 0; i < n; i++) {
-    items[i] = s->id_kind || ids[i].number >= s->n_items ? ELASTICREC_NONE
-                                                         : (uint32_t)ids[i].number;
+    items[i] =
+        s->id_kind || ids[i].number >= s->n_items ? ELASTICREC_NONE : (uint32_t)ids[i].number;
     order[i] = (uint32_t)i;
   }
   if (!s->id_kind || !n) return ELASTICREC_OK;
@@ -1045,10 +1124,8 @@ static int er_resolve(const elasticrec_stream *s, const elasticrec_id *ids, size
     if (filter && !(filter[trace >> 3] >> (trace & 7) & 1)) continue;
     while (low < high) {
       size_t middle = (low + high) / 2;
-      if (er_compare(ids[order[middle]], id) < 0)
-        low = middle + 1;
-      else
-        high = middle;
+      if (er_compare(ids[order[middle]], id) < 0) low = middle + 1;
+      else high = middle;
     }
     for (; low < n && er_compare(ids[order[low]], id) == 0; low++) {
       if (items[order[low]] != ELASTICREC_NONE)
@@ -1060,38 +1137,28 @@ static int er_resolve(const elasticrec_stream *s, const elasticrec_id *ids, size
   return ELASTICREC_OK;
 }
 
-ELASTICREC_API int elasticrec_find(const elasticrec_stream *s, elasticrec_id id, uint32_t *item,
-                                   elasticrec_error *error) {
+int elasticrec_find(er_stream *s, elasticrec_id id, uint32_t *item, er_error *error) {
   uint32_t order;
-  int verdict = er_resolve(s, &id, 1, NULL, &order, item, error);
-  if (verdict != ELASTICREC_OK) return verdict;
+  ER_TRY(er_resolve(s, &id, 1, NULL, &order, item, error));
   return *item == ELASTICREC_NONE ? ELASTICREC_UNKNOWN : ELASTICREC_OK;
 }
 
-ELASTICREC_API int elasticrec_id_of(const elasticrec_stream *s, uint32_t item,
-                                    elasticrec_id *id) {
-  er_ids at = er_first_id(s);
-  uint32_t low = s->starts[2], high = s->starts[3];
+int elasticrec_id_of(er_stream *s, uint32_t item, elasticrec_id *id) {
+  er_ids at;
+  uint32_t i = s->starts[2];
   id->text = NULL, id->number = item;
   if (item >= (s->id_kind ? s->n_ids : s->n_items)) return ELASTICREC_UNKNOWN;
   if (!s->id_kind) return ELASTICREC_OK;
-  while (high - low > 1) {
-    uint32_t middle = (low + high) / 2;
-    if (er_32(s->data + s->chunks[middle] + 8) <= item)
-      low = middle;
-    else
-      high = middle;
-  }
-  at.c = er_chunk_at(s->data, s->chunks[low]), at.i = item - at.c.first;
+  do at.c = er_chunk_at(s->data, s->chunks[i++]);
+  while (item - at.c.first >= at.c.count);
+  at.chunk = i, at.i = item - at.c.first;
   at.text = s->data + at.c.at + 2 * (size_t)at.c.count;
-  for (uint32_t i = 0; s->id_kind == 3 && i < at.i; i++)
-    at.text += er_16(s->data + at.c.at + 2 * (size_t)i);
+  for (i = 0; s->id_kind == 3 && i < at.i; i++) at.text += er_16(s->data + at.c.at + 2 * (size_t)i);
   (void)er_next_id(s, &at, id);
   return ELASTICREC_OK;
 }
 
 /* ---- The person [6] ---- */
-
 static uint32_t *er_cell(const er_work *w, uint32_t number) {
   uint32_t i = number * 2654435761u >> 7;
   while (w->known[i &= w->known_mask] && w->known[i] != number + 1) i++;
@@ -1113,7 +1180,7 @@ static void er_distinct(er_work *w, size_t n) {
 }
 
 /* p of a person who is known by her history; the arithmetic is that of the page, step by step. */
-static void er_history(const elasticrec_stream *s, er_work *w) {
+static void er_history(er_stream *s, er_work *w) {
   uint32_t D = 8 * s->n_blocks, n = w->n_history, group = ER_ROOM / D, heard = 0;
   int32_t *y = (int32_t *)w->scores;
   for (uint32_t k = 0; k < D; k++) w->p[k] = 0;
@@ -1140,11 +1207,9 @@ static void er_history(const elasticrec_stream *s, er_work *w) {
 }
 
 /* p of a person's file [9]. */
-static int er_vector(const elasticrec_stream *s, er_work *w, const uint8_t *p, size_t size,
-                     elasticrec_error *error) {
+static int er_vector(er_stream *s, er_work *w, const uint8_t *p, size_t size, er_error *error) {
   uint32_t D = 8 * s->n_blocks;
-  int verdict = er_check_other(s, p, size, 'V', 2, D, error);
-  if (verdict != ELASTICREC_OK) return verdict;
+  ER_TRY(er_check_other(s, p, size, 'V', 2, D, error));
   ER_WITHIN("bytes of the vector", size, 48 + 2 * D, 48 + 2 * D);
   for (uint32_t k = 0; k < D; k++) {
     uint32_t bits = er_16(p + 48 + 2 * k);
@@ -1163,7 +1228,7 @@ static int64_t er_dot(const int8_t *word, const int16_t *q, uint32_t blocks) {
 }
 
 /* q, the tables t of the columns, and the worth of votes [6, 7]. */
-static void er_person(const elasticrec_stream *s, er_work *w, int by_vector) {
+static void er_person(er_stream *s, er_work *w, int by_vector) {
   uint32_t D = 8 * s->n_blocks, n = w->n_history;
   double m = 0, most = 0, rho = 1048576;
   uint64_t square = 0;
@@ -1197,58 +1262,79 @@ static void er_person(const elasticrec_stream *s, er_work *w, int by_vector) {
     }
   if (most > 0) rho = er_root(square) * (32767 / most) * (s->unit * 128);
   w->weights[0] = s->weights[by_vector];
-  for (uint32_t c = 0; c <= s->used; c++)
-    w->weights[c] = n ? w->weights[c] / er_root(n) * rho : 0;
+  for (uint32_t c = 0; c <= s->used; c++) w->weights[c] = n ? w->weights[c] / er_root(n) * rho : 0;
   memset(w->filter, 0, ER_FILTER);
+  memset(w->masks, 0, 64);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t low = w->history[i] & (s->full > 1 ? 0x7FFFu : s->full ? 255u : 0);
     w->filter[low >> 3] |= (uint8_t)(1u << (low & 7));
+    for (uint32_t half = 0; half < 4; half++)
+      w->masks[16 * half + (w->history[i] >> 4 * half & 15)] |=
+          (uint8_t)(1u << (w->history[i] >> 12 & 7));
   }
 }
 
 /* ---- Scores [7] ---- */
-
-/* What one byte of a column says. */
-static int32_t er_said(const uint8_t *table, uint32_t code) {
-  const uint8_t *low = table + (code & 15), *high = table + 32 + (code >> 4);
-  return (int16_t)(low[0] | low[16] << 8) + (int16_t)(high[0] | high[16] << 8);
-}
-
+/* Adds what a column's bytes say of some items to their sums. */
 static void er_add_plain(const uint8_t *table, const uint8_t *codes, uint32_t n, int32_t *sums) {
-  int32_t said[256];
+  int32_t said[256], t[32];
+  for (uint32_t i = 0; i < 32; i++) {
+    const uint8_t *low = table + (i / 16) * 32 + i % 16;
+    t[i] = (int16_t)(low[0] | low[16] << 8);
+  }
   if (n < 256) {
-    for (uint32_t i = 0; i < n; i++) sums[i] += er_said(table, codes[i]);
+    for (uint32_t i = 0; i < n; i++) sums[i] += t[codes[i] & 15] + t[16 + (codes[i] >> 4)];
     return;
   }
-  for (uint32_t high = 0; high < 16; high++) {
-    int32_t second = (int16_t)(table[32 + high] | table[48 + high] << 8);
-    for (uint32_t low = 0; low < 16; low++)
-      said[16 * high + low] = second + (int16_t)(table[low] | table[16 + low] << 8);
-  }
+  for (uint32_t i = 0; i < 256; i++) said[i] = t[i & 15] + t[16 + (i >> 4)];
   for (uint32_t i = 0; i < n; i++) sums[i] += said[codes[i]];
 }
-
-static void er_add(const elasticrec_stream *s, const uint8_t *table, const uint8_t *codes,
-                   uint32_t n, int32_t *sums) {
+static void er_add(er_stream *s, const uint8_t *table, const uint8_t *codes, uint32_t n,
+                   int32_t *sums) {
+  uint32_t done = 0;
+#if ER_SIMD == 2
+  if (s->simd == 2) done = er_add_32(table, codes, n, sums);
+#endif
+#if ER_SIMD
+  if (s->simd) done += er_add_16(table, codes + done, n - done, sums + done);
+#endif
   (void)s;
-  er_add_plain(table, codes, n, sums);
+  er_add_plain(table, codes + done, n - done, sums + done);
 }
 
-/* Adds the votes of a chunk's items, `count` of them from item `i` of the chunk on. */
-static void er_votes(const elasticrec_stream *s, const er_work *w, const er_chunk *c, uint32_t i,
-                     uint32_t count, int64_t *scores) {
-  const uint8_t *low = s->data + c->at, *high = low + c->count;
-  for (uint32_t stop = i + count; i < stop; i++, scores++) {
-    uint32_t key = s->full > 1 ? low[i] | (high[i] & 127u) << 8 : s->full ? low[i] : 0, vote;
-    if (!(w->filter[key >> 3] >> (key & 7) & 1)) continue;
-    if (*er_cell(w, er_neighbour(s, c, i, &vote))) {
-      double worth = er_times(w->weights[s->state[c->first + i] & 2047], s->values[vote]);
-      *scores += (int64_t)((worth < 1099511627776.0 ? worth : 1099511627776.0) + 0.5);
-    }
+/* Adds the vote of item i of a chunk, if its neighbour is in the history. */
+static void er_vote(er_stream *s, const er_work *w, const er_chunk *c, uint32_t i, int64_t *score) {
+  uint32_t vote;
+  double worth;
+  if (!*er_cell(w, er_neighbour(s, c, i, &vote))) return;
+  worth = er_times(w->weights[s->state[c->first + i] & 2047], s->values[vote]);
+  *score += (int64_t)((worth < 1099511627776.0 ? worth : 1099511627776.0) + 0.5);
+}
+
+/* Adds the votes of `n` items, from item i of a chunk on. */
+static void er_votes(er_stream *s, const er_work *w, const er_chunk *c, uint32_t i, uint32_t n,
+                     int64_t *scores) {
+  const uint8_t *low = s->data + c->at + i, *high = low + c->count;
+  uint32_t k = 0, more = s->full > 1 ? 127 : 0;
+#if ER_SIMD
+  if (s->simd && s->full > 1 && w->n_history <= 256) {
+    uint16_t maybe[ER_TILE / 16];
+    er_maybe(w->masks, low, high, n, maybe);
+    for (; n - k >= 16; k += 16)
+      for (uint32_t some = maybe[k / 16]; some; some &= some - 1) {
+        uint32_t j = k + (uint32_t)__builtin_ctz(some);
+        er_vote(s, w, c, i + j, scores + j);
+      }
+  }
+#endif
+  for (; !s->full && k < n; k++) er_vote(s, w, c, i + k, scores + k);
+  if (!more) high = low; /* there is no second row */
+  for (; k < n; k++) {
+    uint32_t key = low[k] | (high[k] & more) << 8;
+    if (w->filter[key >> 3] >> (key & 7) & 1) er_vote(s, w, c, i + k, scores + k);
   }
 }
-
-static void er_score_tile(const elasticrec_stream *s, const er_work *w, const er_tiles *t) {
+static void er_score_tile(er_stream *s, const er_work *w, const er_tiles *t) {
   uint32_t n = t->end - t->base, from;
   memset(w->sums, 0, 4 * (size_t)n);
   for (uint32_t i = 0; i < t->n_active; i++) {
@@ -1267,30 +1353,25 @@ static void er_score_tile(const elasticrec_stream *s, const er_work *w, const er
 }
 
 /* ---- The list [8] ---- */
-
 static int er_less(const void *unused, uint32_t a, uint32_t b) {
   (void)unused;
   return a < b;
 }
-
 static int er_has(const uint32_t *sorted, size_t n, uint32_t number) {
   size_t low = 0, high = n;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (sorted[middle] < number)
-      low = middle + 1;
-    else
-      high = middle;
+    if (sorted[middle] < number) low = middle + 1;
+    else high = middle;
   }
   return low < n && sorted[low] == number;
 }
 
 /* Whether an item is listed after another one. */
-static int er_worse(const elasticrec_item *a, const elasticrec_item *b) {
+static int er_worse(const er_item *a, const er_item *b) {
   return a->score < b->score || (a->score == b->score && a->item > b->item);
 }
-
-static void er_sink_item(elasticrec_item *heap, uint32_t n, uint32_t i) {
+static void er_sink_item(er_item *heap, uint32_t n, uint32_t i) {
   elasticrec_item moved = heap[i];
   uint32_t child;
   for (; (child = 2 * i + 1) < n; i = child) {
@@ -1302,8 +1383,8 @@ static void er_sink_item(elasticrec_item *heap, uint32_t n, uint32_t i) {
 }
 
 /* Keeps the k best items of a tile and of those before it, as a heap with the worst on top. */
-static uint32_t er_keep(const elasticrec_stream *s, const er_work *w, const er_tiles *t,
-                        const elasticrec_question *ask, elasticrec_item *items, uint32_t n) {
+static uint32_t er_keep(er_stream *s, const er_work *w, const er_tiles *t, er_question *ask,
+                        er_item *items, uint32_t n) {
   for (uint32_t i = t->base; i < t->end; i++) {
     int64_t score = w->scores[i - t->base];
     elasticrec_item item = {0, 0, ELASTICREC_NONE, 0};
@@ -1324,76 +1405,51 @@ static uint32_t er_keep(const elasticrec_stream *s, const er_work *w, const er_t
   return n;
 }
 
-static int er_item_before(const void *items, uint32_t a, uint32_t b) {
-  return ((const elasticrec_item *)items)[a].item < ((const elasticrec_item *)items)[b].item;
-}
-
 /* Names the neighbour in the first slot of each listed item that votes. */
-static void er_name(const elasticrec_stream *s, const er_work *w, elasticrec_item *items,
-                    uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) w->order[i] = i;
-  er_sort(w->order, n, er_item_before, items);
+static void er_name(er_stream *s, const er_work *w, er_item *items, uint32_t n) {
   for (uint32_t j = s->starts[3]; j < s->n_sorted; j++) {
     er_chunk c = er_chunk_at(s->data, s->chunks[j]);
-    uint32_t low = 0, high = c.kind == 4 ? n : 0, vote;
-    while (low < high) {
-      uint32_t middle = (low + high) / 2;
-      if (items[w->order[middle]].item < c.first)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    for (; low < n && c.kind == 4; low++) {
-      elasticrec_item *item = items + w->order[low];
-      uint32_t number;
-      if (item->item - c.first >= c.count) break;
-      if (item->why != ELASTICREC_NONE && item->slot < c.which) continue;
-      number = er_neighbour(s, &c, item->item - c.first, &vote);
-      if (vote && *er_cell(w, number)) item->why = number, item->slot = c.which;
+    for (uint32_t i = 0; c.kind == 4 && i < n; i++) {
+      uint32_t at = items[i].item - c.first, number, vote;
+      if (at >= c.count || (items[i].why != ELASTICREC_NONE && items[i].slot < c.which)) continue;
+      number = er_neighbour(s, &c, at, &vote);
+      if (vote && *er_cell(w, number)) items[i].why = number, items[i].slot = c.which;
     }
   }
 }
 
-ELASTICREC_API size_t elasticrec_question_bytes(const elasticrec_stream *s,
-                                                const elasticrec_question *ask) {
+size_t elasticrec_question_bytes(er_stream *s, er_question *ask) {
   er_work w;
   return er_divide(&w, NULL, s->n_books, s->n_columns, s->n_sorted - s->starts[3], s->n_blocks,
                    ask);
 }
 
-ELASTICREC_API int elasticrec_recommend(const elasticrec_stream *s, const elasticrec_question *ask,
-                                        void *work, size_t work_bytes, elasticrec_item *items,
-                                        elasticrec_answer *answer, elasticrec_error *error) {
+int elasticrec_recommend(er_stream *s, er_question *ask, void *work, size_t work_bytes,
+                         er_item *items, elasticrec_answer *answer, er_error *error) {
   er_work w;
-  er_tiles t;
+  er_tiles t = {0, 0, s->starts[3], 0, NULL};
   size_t needed = elasticrec_question_bytes(s, ask);
   uint32_t n = 0;
-  int verdict;
   answer->listed = answer->unknown = 0;
-  if (work_bytes < needed) return er_memory(error, "work memory", work_bytes, needed);
+  if (work_bytes < needed)
+    return er_refuse(error, "work memory", work_bytes, needed, (size_t)-1), ELASTICREC_MEMORY;
   er_divide(&w, work, s->n_books, s->n_columns, s->n_sorted - s->starts[3], s->n_blocks, ask);
-  verdict = er_resolve(s, ask->history, ask->n_history, w.filter, w.order, w.history, error);
-  if (verdict == ELASTICREC_OK)
-    verdict = er_resolve(s, ask->exclude, ask->n_exclude, w.filter, w.order, w.hidden, error);
-  if (verdict == ELASTICREC_OK && ask->only)
-    verdict = er_resolve(s, ask->only, ask->n_only, w.filter, w.order, w.only, error);
-  if (verdict != ELASTICREC_OK) return verdict;
+  ER_TRY(er_resolve(s, ask->history, ask->n_history, w.filter, w.order, w.history, error));
+  ER_TRY(er_resolve(s, ask->exclude, ask->n_exclude, w.filter, w.order, w.hidden, error));
+  w.n_only = ask->only ? ask->n_only : 0;
+  ER_TRY(er_resolve(s, ask->only, w.n_only, w.filter, w.order, w.only, error));
   for (size_t i = 0; i < ask->n_history; i++) answer->unknown += w.history[i] == ELASTICREC_NONE;
   er_distinct(&w, ask->n_history);
-  w.n_only = ask->only ? ask->n_only : 0;
   w.n_hidden = ask->n_exclude;
-  for (uint32_t i = 0; !ask->repeat && i < w.n_history; i++)
-    w.hidden[w.n_hidden++] = w.history[i];
+  for (uint32_t i = 0; !ask->repeat && i < w.n_history; i++) w.hidden[w.n_hidden++] = w.history[i];
   er_sort(w.hidden, w.n_hidden, er_less, NULL);
   er_sort(w.only, w.n_only, er_less, NULL);
   er_place(s, &w);
-  if (ask->vector)
-    verdict = er_vector(s, &w, (const uint8_t *)ask->vector, ask->vector_bytes, error);
-  else
-    er_history(s, &w);
-  if (verdict != ELASTICREC_OK) return verdict;
+  if (ask->vector) ER_TRY(er_vector(s, &w, (const uint8_t *)ask->vector, ask->vector_bytes, error));
+  else er_history(s, &w);
   er_person(s, &w, ask->vector != NULL);
-  for (t = er_first_tile(s, &w); ask->k && er_next_tile(s, &t);) {
+  t.active = w.active;
+  while (ask->k && er_next_tile(s, &t)) {
     er_score_tile(s, &w, &t);
     n = er_keep(s, &w, &t, ask, items, n);
   }
@@ -1409,51 +1465,31 @@ ELASTICREC_API int elasticrec_recommend(const elasticrec_stream *s, const elasti
   return ELASTICREC_OK;
 }
 
-ELASTICREC_API int elasticrec_similar(const elasticrec_stream *s, elasticrec_id id, uint32_t k,
-                                      void *work, size_t work_bytes, elasticrec_item *items,
-                                      elasticrec_answer *answer, elasticrec_error *error) {
+int elasticrec_similar(er_stream *s, elasticrec_id id, uint32_t k, void *work, size_t work_bytes,
+                       er_item *items, elasticrec_answer *answer, er_error *error) {
   elasticrec_question ask;
-  int verdict;
   memset(&ask, 0, sizeof ask);
   ask.history = &id, ask.n_history = 1, ask.k = k;
-  verdict = elasticrec_recommend(s, &ask, work, work_bytes, items, answer, error);
-  return verdict == ELASTICREC_OK && answer->unknown ? ELASTICREC_UNKNOWN : verdict;
+  ER_TRY(elasticrec_recommend(s, &ask, work, work_bytes, items, answer, error));
+  return answer->unknown ? ELASTICREC_UNKNOWN : ELASTICREC_OK;
 }
 
 /* ---- Errors ---- */
-
-static size_t er_write(char *text, size_t size, size_t at, const char *more) {
-  for (; *more; more++, at++)
-    if (at + 1 < size) text[at] = *more;
-  return at;
-}
-
-static size_t er_write_number(char *text, size_t size, size_t at, uint64_t number) {
-  char digits[21];
-  int i = 20;
-  digits[20] = 0;
-  do digits[--i] = (char)('0' + number % 10);
-  while (number /= 10);
-  return er_write(text, size, at, digits + i);
-}
-
-ELASTICREC_API size_t elasticrec_explain(const elasticrec_error *e, char *text, size_t size) {
+/* In a form, digits stand for the numbers of an error, and W for its words. */
+size_t elasticrec_explain(const er_error *e, char *text, size_t size) {
+  const uint64_t numbers[4] = {e->chunk, e->found, e->low, e->high};
+  const char *form = &"chunk 0: W: found 1, expected 2"[e->chunk == ELASTICREC_NONE ? 9 : 0];
   size_t at = 0;
-  if (e->chunk != ELASTICREC_NONE) {
-    at = er_write(text, size, at, "chunk ");
-    at = er_write_number(text, size, at, e->chunk);
-    at = er_write(text, size, at, ": ");
-  }
-  at = er_write(text, size, at, e->what);
-  at = er_write(text, size, at, ": found ");
-  at = er_write_number(text, size, at, e->found);
-  at = er_write(text, size, at, ", expected ");
-  at = er_write_number(text, size, at, e->low);
-  if (e->high == UINT64_MAX || e->high == (size_t)-1) {
-    at = er_write(text, size, at, " or more");
-  } else if (e->high != e->low) {
-    at = er_write(text, size, at, " to ");
-    at = er_write_number(text, size, at, e->high);
+  for (int turn = 0; turn < 2; turn++) {
+    for (; *form; form++) {
+      char digits[21] = {0}, *more = digits + 19;
+      uint64_t n = *form >= '0' && *form <= '3' ? numbers[*form - '0'] : 0;
+      *more = *form >= '0' && *form <= '3' ? (char)('0' + n % 10) : *form;
+      while (n /= 10) *--more = (char)('0' + n % 10);
+      for (const char *c = *form == 'W' ? e->what : more; *c; c++, at++)
+        if (at + 1 < size) text[at] = *c;
+    }
+    form = e->high >= (size_t)-1 ? " or more" : e->high != e->low ? " to 3" : "";
   }
   if (size) text[at < size ? at : size - 1] = 0;
   return at;

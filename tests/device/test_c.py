@@ -104,7 +104,7 @@ def test_a_prefix_below_least_is_refused_by_an_error_that_names_it(c_device):
         assert length < hostile.EXPECTED["head"] or f"expected {least}" in str(refused.value)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_answers_as_the_python_runtime_does(c_device, seed):
     made = random_stream(seed)
     withdrawn = withdrawn_file(list(range(0, made.head.V, 7)))
@@ -169,8 +169,8 @@ def conformance_ends(data):
 
 def test_roots_are_rounded_as_ieee_754_says(c_device):
     rng = np.random.default_rng(1)
-    small = range(2000)
-    squares = [n * n + d for n in rng.integers(2, 94_906_265, 1000).tolist() for d in (-1, 0, 1)]
+    small = range(300)
+    squares = [n * n + d for n in rng.integers(2, 94_906_265, 300).tolist() for d in (-1, 0, 1)]
     others = [int(n) for bits in range(1, 54) for n in rng.integers(0, 2**bits, 20)]
     for number in (*small, *squares, *others, 2**53):
         (bits,) = struct.unpack("<Q", struct.pack("<d", math.sqrt(number)))

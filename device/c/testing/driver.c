@@ -159,13 +159,13 @@ static void open_stream(char *rest) {
   elasticrec_sizes sizes = {0, 0};
   char *hex = word(&rest);
   size_t size, most;
-  int signed_by = word(&rest)[0] == '1', verdict, plain;
+  int signed_by = word(&rest)[0] == '1', verdict, simd;
   uint64_t sequence = strtoull(word(&rest), NULL, 10);
   free(bytes), free(memory), free(work);
   memory = work = NULL;
   bytes = from_hex(hex, strlen(hex), &size);
   most = (size_t)strtoull(word(&rest), NULL, 10);
-  plain = *rest == '0'; /* sha256 reads further lines into the same place */
+  simd = *rest - '0'; /* sha256 reads further lines into the same place */
   verdict = elasticrec_size(bytes, size, most, &sizes, &failure);
   if (verdict == ELASTICREC_OK) {
     memory = (uint8_t *)room(sizes.stream), work = (uint8_t *)room(work_bytes = sizes.work);
@@ -176,7 +176,7 @@ static void open_stream(char *rest) {
     refused(verdict);
     return;
   }
-  if (plain) stream.simd = 0;
+  if (stream.simd > simd) stream.simd = (uint8_t)simd;
   printf("ok %lu %llu %llu", (unsigned long)stream.end, (unsigned long long)sizes.stream,
          (unsigned long long)sizes.work);
 }
