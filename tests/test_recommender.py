@@ -243,6 +243,7 @@ def test_unknown_settings_are_refused() -> None:
         (lambda r, _: ElasticRecommender(3), "no preset 3"),
         (lambda r, _: ElasticRecommender(seed="one"), "seed is 'one', expected a whole number"),
         (lambda r, _: ElasticRecommender(seed=-1), "seed is -1"),
+        (lambda r, _: ElasticRecommender(seed=2**63), "seed is 9223372036854775808, expected"),
         (lambda r, _: ElasticRecommender(epochs="many"), "epochs is 'many', expected"),
         (lambda r, _: ElasticRecommender(epochs=2.5), "epochs is 2.5, expected"),
         (lambda r, _: ElasticRecommender(temperature=float("nan")), "temperature is nan"),

@@ -12,6 +12,7 @@ from elasticrec.presets import Preset
 from elasticrec.stream.curve import whom
 
 if TYPE_CHECKING:
+    from elasticrec.data.split import Split
     from elasticrec.model import Model
 
 FEW_PAIRS = 10
@@ -72,9 +73,7 @@ def save_card(model: Model, path: Path) -> None:
         f"A recommender of {split.n_items:,} items that `elasticrec fit` made on "
         f"{about['trained']}. {_sentence(verdict(model))}",
         "## Data",
-        f"{split.n_users:,} users, {split.n_items:,} items; {len(split.train):,} interactions to "
-        f"train on, {len(split.validation):,} to choose by, {len(split.test):,} for tests; the "
-        f"split is {split.kind}.",
+        f"{split.n_users:,} users, {split.n_items:,} items. {_parts(split)}",
         "## Recipe",
         _recipe(about),
     ]
@@ -82,6 +81,19 @@ def save_card(model: Model, path: Path) -> None:
         parts += ["## Quality by size", _table(model.curve), "## Use", _use(model)]
         parts += ["## Privacy", _privacy(model)]
     save_bytes(path, ("\n\n".join(parts) + "\n").encode())
+
+
+def _parts(split: Split) -> str:
+    """A sentence or two on the parts of a split."""
+    train, validation, test = (
+        f"{len(part):,}" for part in (split.train, split.validation, split.test)
+    )
+    if not len(split.validation):
+        return (
+            f"Quality was measured and all was chosen on a validation part; then the model was "
+            f"trained anew on it as well, {train} interactions in all. {test} are left for tests."
+        )
+    return f"{train} interactions to train on, {validation} to choose by, {test} for tests."
 
 
 def _sentence(text: str) -> str:

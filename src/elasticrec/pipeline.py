@@ -44,6 +44,8 @@ Callback = Callable[[str, int, dict[str, float]], None]
 """Told numbers for a tracker: the stage, the step (of `measure`: bytes), and values by name."""
 
 
+CHECKPOINT = "checkpoint.safetensors"
+"""The file of a training that was cut off."""
 ORDERED_BY = ("split", "codes", "neighbours")
 """Parts that vote weights and the order are made from."""
 
@@ -72,14 +74,17 @@ def fit(
         root: the model's folder, new, empty, of a run that was cut off, or of a finished model.
         report: told what happens, a line at a time.
         stop: asked while training; a run that stops is taken up again by the same call.
-        force: replace a model of other data.
+        force: replace a model of other data, and a checkpoint of other settings.
         callbacks: told numbers of the stages that run.
     """
     wanted = {"split": split.fingerprint(), "preset": plain(preset.as_dict())}
     with changed(root) as model:
         if model.about.get("refit") != wanted:
             prepare(model, split, preset, report, force=force)
-            train(model, preset, device=device, report=report, stop=stop, callbacks=callbacks)
+            train(
+                model, preset, device=device, report=report, stop=stop, force=force,
+                callbacks=callbacks,
+            )  # fmt: skip
             if model.table.score == "tiled":
                 report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
                 describe(model)
@@ -148,6 +153,7 @@ def prepare(
                 f"{model.root}: holds a model of other data; give another folder, or --force"
             )
         model.clear()
+        (model.root / CHECKPOINT).unlink(missing_ok=True)
     report("prepare", f"{split.n_users:,} users, {split.n_items:,} items, {split.kind} split")
     renumbered, _ = by_popularity(split)
     model.save_part("split", renumbered, config=config)
@@ -161,22 +167,31 @@ def train(
     device: str = "auto",
     report: Report = _quiet,
     stop: Callable[[], bool] = lambda: False,
+    force: bool = False,
     callbacks: Sequence[Callback] = (),
 ) -> None:
-    """Train the table; a checkpoint beside the parts lets a run that was cut off go on."""
+    """Train the table; a checkpoint beside the parts lets a run that was cut off go on.
+
+    A checkpoint of other settings is refused, unless `force` says to begin anew.
+    """
+    from elasticrec.training.checkpoint import load_checkpoint
     from elasticrec.training.loop import train as train_table
 
     config = asdict(preset.train)
     if model.fresh("table", config):
         return
-    checkpoint = model.root / "checkpoint.safetensors"
-    epochs = preset.train.sized(model.split.train).epochs
+    checkpoint, sized = model.root / CHECKPOINT, preset.train.sized(model.split.train)
+    if force and checkpoint.exists():
+        try:
+            load_checkpoint(checkpoint, sized, model.split.fingerprint())
+        except InputError:
+            checkpoint.unlink()
 
     def on_step(step: Step) -> None:
         log.info("%s", step)
         _tell(callbacks, "train", step.done, {"loss": step.loss})
 
-    with _timed(model, "train", report, f"{preset.train.base}, {epochs} epochs"):
+    with _timed(model, "train", report, f"{preset.train.base}, {sized.epochs} epochs"):
         trained = train_table(
             model.split, preset.train, device=device, checkpoint=checkpoint, resume=True,
             stop=stop, report=on_step,

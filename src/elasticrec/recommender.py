@@ -297,5 +297,6 @@ def _check_type(name: str, value: Any, like: Any) -> None:
     names = {bool: "True or False", int: "a whole number", float: "a finite number", str: "a text"}
     names[tuple] = "a tuple of numbers"
     fits = isinstance(value, (int, float) if kind is float else kind)
+    fits = fits and not (kind is int and abs(value) >= 2**63)
     if not fits or isinstance(value, bool) != (kind is bool) or value in (inf, -inf):
         raise InputError(f"{name} is {value!r}, expected {names[kind]}")

@@ -96,7 +96,8 @@ def test_a_stage_starts_from_the_models_own_settings(tiny_copy, tiny_model):
         (["--set", "train"], "--set train: expected stage.name=value"),
         (["--set", "train=3"], "--set train=3: 'train', expected a name after it"),
         (["--set", "train.epochs.x=3"], "'epochs', expected a plain setting"),
-        (["--set", "train.epochs=many"], "'many', expected whole number"),
+        (["--set", "train.epochs=many"], "'many', expected whole number below 2^63"),
+        (["--set", f"train.seed={2**63}"], "expected whole number below 2^63"),
         (["--set", "train.temperature=inf"], "'inf', expected finite number"),
         (["--set", "train.temperature=nan"], "'nan', expected finite number"),
         (["--set", "train.temperature=0"], "temperature is 0.0; expected a positive number"),
@@ -143,6 +144,33 @@ def test_an_unknown_device_is_refused(split, options, tmp_path):
     asked = ("train", split, "-o", tmp_path / "MODEL", "--device", "tpu", *options)
     line = refused(*asked, after=["prepare", "train"])
     assert "device 'tpu' is not available here; expected auto, cpu or cuda" in line
+
+
+def test_too_little_memory_is_one_line(split, options, tmp_path):
+    asked = ("train", split, "-o", tmp_path / "MODEL", *options, "--set", "train.n_blocks=10000000")
+    line = refused(*asked, "--set", "train.block_size=10000000", after=["prepare", "train"])
+    assert "there is too little memory for this; smaller settings need less" in line
+
+
+def test_a_checkpoint_of_other_settings_goes_only_by_force(split, options, tiny_split, tmp_path):
+    from elasticrec import pipeline
+    from elasticrec.changing import changed
+    from elasticrec.cli._settings import configured
+    from elasticrec.training.loop import InterruptedTraining
+
+    root, settings = tmp_path / "MODEL", options[1:-2:2]
+    with changed(root) as model:
+        pipeline.prepare(model, tiny_split, configured("demo", settings))
+        with pytest.raises(InterruptedTraining):
+            pipeline.train(model, configured("demo", settings), device="cpu", stop=lambda: True)
+    kept = (root / "checkpoint.safetensors").read_bytes()
+    others = (*options, "--set", "train.temperature=0.2")
+    line = refused("train", split, "-o", root, *others, after=["train"])
+    assert "made with temperature=0.1, expected 0.2; resume with the same settings, or" in line
+    assert "--force" in line
+    assert (root / "checkpoint.safetensors").read_bytes() == kept
+    assert "4 epochs, validation" in run("train", split, "-o", root, *others, "--force")
+    assert not (root / "checkpoint.safetensors").exists()
 
 
 def test_other_data_are_refused(tiny_copy, two_tastes, options, tmp_path):

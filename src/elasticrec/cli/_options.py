@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
+MOST_SEED = 2**63 - 1
 USER = Annotated[str | None, Option(help="Column of the users.")]
 ITEM = Annotated[str | None, Option(help="Column of the items.")]
 TIME = Annotated[str | None, Option(help="Column of the times.")]
@@ -36,9 +37,10 @@ OWN_PRESET = Annotated[
 SETTINGS = Annotated[
     list[str] | None, Option("--set", help="A setting as stage.name=value; may be repeated.")
 ]
-SEED = Annotated[int, Option(help="Fixes everything that is drawn.", min=0)]
+SEED = Annotated[int, Option(help="Fixes everything that is drawn.", min=0, max=MOST_SEED)]
 OWN_SEED = Annotated[
-    int | None, Option("--seed", help="Fixes what is drawn; by default the model's own.", min=0)
+    int | None,
+    Option("--seed", help="Fixes what is drawn; by default the model's own.", min=0, max=MOST_SEED),
 ]
 DEVICE = Annotated[str, Option(help="auto, cpu or cuda.")]
 JSON = Annotated[bool, Option("--json", help="Print one JSON object instead.")]

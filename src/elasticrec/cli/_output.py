@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import re
 import signal
 import sys
 import threading
@@ -30,6 +31,8 @@ EXTRAS = {
 }
 """Which extra of the package installs an optional dependency."""
 
+NO_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
+"""How torch says that there is too little memory."""
 BAD_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
@@ -46,6 +49,11 @@ class PlainErrors(TyperGroup):
             _fail(str(error))
         except BAD_PATH as error:
             _fail(f"{error.filename}: {error.strerror}")
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not NO_MEMORY.search(str(error)):
+                raise
+            asked = (str(error).strip().splitlines() or [""])[0][:150]
+            _fail(f"there is too little memory for this; smaller settings need less ({asked})")
         except ModuleNotFoundError as error:
             library = (error.name or "").partition(".")[0]
             if library not in EXTRAS:

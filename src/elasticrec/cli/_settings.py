@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from elasticrec.presets import Preset
 
 
-NAMES = {bool: "true or false", int: "whole number", float: "finite number", str: "word"}
+NAMES = {bool: "true or false", int: "whole number below 2^63", float: "finite number", str: "word"}
 """Kinds of setting, as errors name them."""
 
 
@@ -85,5 +85,7 @@ def _of(kind: type, value: str) -> Any:
     if kind is bool:
         return {"true": True, "false": False}[value.lower()]
     if kind is float and not isfinite(float(value)):
+        raise ValueError(value)
+    if kind is int and not abs(int(value)) < 2**63:
         raise ValueError(value)
     return kind(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticrec.cli._options import DEVICE, JSON, SEED
 from elasticrec.cli.customize import IdKind
 
 if TYPE_CHECKING:
@@ -34,9 +35,6 @@ SETTINGS = Annotated[
 ]
 METRIC = Annotated[str | None, typer.Option(help="What to search for: recall@K, ndcg@K or hit@K.")]
 SAMPLES = Annotated[int | None, typer.Option(help="Compositions to measure and to fit on.")]
-SEED = Annotated[int, typer.Option(help="Fixes everything that is drawn.", min=0)]
-DEVICE = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
 
 @app.callback()

@@ -18,7 +18,8 @@ def train(
     seed: SEED = 0,
     device: DEVICE = "auto",
     force: Annotated[
-        bool, typer.Option("--force", help="Begin to replace a model of other data.")
+        bool,
+        typer.Option("--force", help="Begin anew where data or settings are others."),
     ] = False,
 ) -> None:
     """Train the table of a model: the first stage of `elasticrec fit`.
@@ -38,6 +39,6 @@ def train(
     config, data = configured(preset, settings, seed), Split.load(split)
     with resumable() as listening, changed(output) as model:
         pipeline.prepare(model, data, config, listening["report"], force=force)
-        pipeline.train(model, config, device=device, **listening)
+        pipeline.train(model, config, device=device, force=force, **listening)
     metric, value = next(iter(model.about["validation"].items()))
     print(f"{output}: {model.about['epochs']} epochs, validation {metric} {value:.4f}")

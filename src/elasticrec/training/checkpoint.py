@@ -68,13 +68,13 @@ def load_checkpoint(
     except (SafetensorError, KeyError, ValueError) as error:
         raise InputError(f"{path} is not a checkpoint: {error}") from error
     if about["split"] != split:
-        raise InputError(f"{path} was made from another split; expected the one it was made from")
+        raise InputError(f"{path} was made from another split; --force begins anew")
     found: dict[str, Any] = about["config"]
     for name, wanted in json.loads(json.dumps(asdict(config))).items():
         if found.get(name) != wanted:
             raise InputError(
                 f"{path} was made with {name}={found.get(name)!r}, expected {wanted!r}; "
-                "resume with the same settings, or start anew"
+                "resume with the same settings, or begin anew with --force"
             )
     return tensors, Progress(**about["progress"])
 
