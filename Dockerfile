@@ -1,12 +1,17 @@
-# The HTTP service: CPU only, no torch, an ordinary user, nothing to write to.
-# Replace the tag by the digest that you have checked: python:3.12-slim@sha256:…
+# The HTTP service: CPU only, no torch, no pip, an ordinary user, nothing to write to.
+# Replace the tags by the digest that you have checked: python:3.12-slim@sha256:…
 FROM python:3.12-slim AS build
 WORKDIR /build
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY deploy/build.txt deploy/requirements.txt ./
+RUN python -m venv tools \
+ && tools/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r build.txt
+RUN python -m venv --without-pip /venv \
+ && tools/bin/pip --python /venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt
+COPY pyproject.toml README.md LICENSE CHANGELOG.md ./
 COPY src src
 COPY device/python device/python
-RUN python -m venv /venv \
- && /venv/bin/pip install --no-cache-dir -c constraints.txt ./device/python '.[serve]'
+RUN tools/bin/pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wheels ./device/python . \
+ && tools/bin/pip --python /venv/bin/python install --no-index --no-deps wheels/*.whl
 
 FROM python:3.12-slim
 RUN useradd --system --uid 10001 --home-dir /nonexistent --shell /usr/sbin/nologin elasticrec

@@ -14,7 +14,7 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs docs-site notebooks figures dist wheels tarball clean
+.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs docs-site notebooks figures dist wheels tarball sbom clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -65,13 +65,16 @@ mutants: $(READY)    ## break 50 chosen lines one by one, and see the tests noti
 	@echo "==> mutants, $(JOBS) at a time"
 	@$(BIN)/python -m scripts.mutants --jobs $(JOBS)
 
-check: $(READY) check-js  ## lint, format, types, layers, spelling, generated pages
+check: $(READY) check-js  ## lint, format, types, layers, spelling, workflows, generated pages
 	@echo "==> lint"           && $(BIN)/ruff check --quiet .
 	@echo "==> format"         && $(BIN)/ruff format --quiet --check . || \
 	  { echo "run: $(BIN)/ruff format ." >&2; exit 1; }
 	@echo "==> types"          && $(BIN)/mypy
 	@echo "==> layers"         && $(BIN)/lint-imports --no-cache --no-logo
 	@echo "==> spelling"       && $(BIN)/codespell
+	@echo "==> workflows"      && $(BIN)/check-jsonschema --quiet \
+	  --builtin-schema vendor.github-workflows .github/workflows/*.yml \
+	  && $(BIN)/zizmor --offline --quiet --no-progress --persona pedantic .github/workflows
 	@echo "==> docs up to date" && $(BIN)/python scripts/cli_reference.py --check \
 	  && $(BIN)/python scripts/settings_tables.py --check \
 	  && $(BIN)/python scripts/results_page.py --check
@@ -118,6 +121,9 @@ tarball:
 	  cd device/js && { test -x node_modules/.bin/tsc || \
 	    npm install --no-package-lock --no-audit --no-fund --silent; } \
 	  && npm pack --silent --pack-destination $(abspath $(DIST))
+
+sbom: $(READY)       ## list what the image of the service holds, as CycloneDX, in dist/
+	@mkdir -p $(DIST) && $(BIN)/python scripts/sbom.py $(DIST)/elasticrec.cdx.json
 
 clean:               ## remove the virtual environment and what the tools left
 	@echo "==> removing $(VENV), caches and outputs"
