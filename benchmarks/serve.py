@@ -122,11 +122,11 @@ class Bench:
         self.note("memory growth", metrics, growth < LIMITS["memory"], **config)
 
     def kill(self, rounds: int) -> None:
-        """Downloads resumed after kill -9; each is compared with the file."""
+        """Downloads resumed after kill -9 and, by turns, SIGTERM; all are compared."""
         rng = np.random.default_rng(0)
         resumed = killed(self.place / NAME, self.place / "log", rounds, rng)
         metrics = comparison(0, "damaged downloads") | {"resumed": resumed}
-        self.note("kill -9", metrics, True, rounds=rounds)
+        self.note("kill -9 and SIGTERM", metrics, True, rounds=rounds)
 
 
 def main() -> int:

@@ -102,6 +102,19 @@ def test_a_new_version_brings_its_own_vectors(start, models, keys):
     assert client.get(URL, headers).content[16:48].hex() == Model.open(models / "films").id
 
 
+@pytest.mark.parametrize("part", ["table.safetensors", "split.npz", "codes.npz"])
+def test_damaged_vectors_are_a_refusal_and_stop_nothing_else(start, models, keys, caplog, part):
+    client, headers = start(models=(models,)), with_token(keys.sign("films", "u3", 60))
+    content = bytearray((models / "films" / part).read_bytes())
+    content[len(content) // 2] ^= 1
+    (models / "films" / part).write_bytes(content)
+    answer = client.get(URL, headers)
+    assert (answer.status_code, answer.json()["title"]) == (503, "The model is not ready")
+    (line,) = [each for each in caplog.records if each.getMessage() == "vectors not loaded"]
+    assert f"{part}: is damaged or was swapped" in line.reason
+    assert client.get("/models/films/stream.elastic").status_code == 200
+
+
 def test_neither_users_nor_tokens_nor_vectors_are_logged(client, keys, caplog):
     token = keys.sign("films", "u33", 60)
     with caplog.at_level(logging.DEBUG, logger="elasticrec"):

@@ -56,8 +56,12 @@ class Vectors:
 
     def file(self, user: str) -> bytes | None:
         """The file with one user's vector; None where the model has none."""
-        with self._lock:
-            ids, vectors = self._read
+        try:
+            with self._lock:
+                ids, vectors = self._read
+        except (InputError, OSError) as error:
+            log.warning("vectors not loaded", extra={"reason": str(error)})
+            raise Problem("not-ready", "vectors could not be loaded; the log says why") from None
         number = int(ids.numbers([user])[0]) if len(vectors) else -1
         if number < 0 or not vectors[number].any():
             return None
