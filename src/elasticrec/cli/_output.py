@@ -28,6 +28,7 @@ EXTRAS = {
     "uvicorn": "serve",
     "matplotlib": "plots",
     "cryptography": "sign",
+    "optuna": "tune",
 }
 """Which extra of the package installs an optional dependency."""
 

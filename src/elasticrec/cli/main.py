@@ -16,8 +16,8 @@ from elasticrec.cli._output import PlainErrors
 
 PIPELINE = (
     *("fit", "customize", "recommend", "evaluate", "curve", "inspect", "serve", "publish", "demo"),
-    *("data", "train", "compress", "order", "rule", "catalogue", "vector", "withdraw"),
-    *("keys", "token"),
+    *("data", "tune", "train", "compress", "order", "rule", "catalogue", "vector", "withdraw"),
+    *("push", "pull", "keys", "token"),
 )
 """The order in which `--help` lists the commands, the usual way first; others follow by name."""
 

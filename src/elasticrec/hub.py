@@ -1,0 +1,116 @@
+"""Model folders in a hub folder, laid out as Hugging Face's tools keep models.
+
+A model is `models--OWNER--NAME` there: `blobs/` holds files by their SHA-256, a folder in
+`snapshots/` is one version, whose files are links to blobs, and `refs/main` names the newest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from pathlib import Path
+
+from elasticrec.errors import InputError
+from elasticrec.files import save_bytes, sha256_of, written_whole
+from elasticrec.model import FILES, Model
+from elasticrec.model_folder import NAME, place
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def default_hub() -> Path:
+    """The hub folder of this machine, where Hugging Face's tools look, too."""
+    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
+
+
+def push(root: Path | str, repository: str, hub: Path | None = None) -> str:
+    """Put a finished model into a hub folder as its newest version; says which version it is.
+
+    Earlier versions stay, and files that two versions share are there once.
+
+    Args:
+        root: the model's folder; every part is checked against its hash.
+        repository: `owner/name`.
+        hub: the hub folder; by default this machine's.
+    """
+    base = _base(repository, hub)
+    model = Model.open(root)
+    if not model.is_finished:
+        raise InputError(
+            f"{root}: is not finished, expected a model that `elasticrec fit` finished"
+        )
+    files = {FILES[part]: model.check(part) for part in model.content["parts"]}
+    files[NAME] = place(model.root, NAME)
+    hashes = {name: sha256_of(path) for name, path in files.items()}
+    version = hashlib.sha256(repr(sorted(hashes.items())).encode()).hexdigest()[:40]
+    snapshot = base / "snapshots" / version
+    try:
+        for folder in (base / "blobs", base / "refs", snapshot):
+            folder.mkdir(parents=True, exist_ok=True)
+        for name, path in files.items():
+            _store(path, base / "blobs" / hashes[name])
+            link = snapshot / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(Path("../../blobs") / hashes[name])
+    except OSError as error:
+        raise InputError(f"{base}: cannot be written ({error.strerror})") from None
+    save_bytes(base / "refs" / "main", version.encode())  # last: the version is whole by now
+    return version
+
+
+def _store(path: Path, blob: Path) -> None:
+    """Copy a file to its place by hash, whole or not at all, unless it is there."""
+    if not blob.exists():
+        with path.open("rb") as source, written_whole(blob) as target:
+            shutil.copyfileobj(source, target)
+
+
+def pull(
+    repository: str, folder: Path | str, hub: Path | None = None, *, version: str = "main"
+) -> Model:
+    """The model of a hub folder, copied into a new or empty folder.
+
+    Args:
+        repository: `owner/name`.
+        folder: where to write it.
+        hub: the hub folder; by default this machine's.
+        version: `main`, another ref, or what `push` returned.
+    """
+    base, folder = _base(repository, hub), Path(folder)
+    snapshot = base / "snapshots" / _version(base, repository, version)
+    source = Model.open(snapshot)
+    parts = [source.check(part) for part in source.content["parts"]]
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: holds files already, expected a new or empty folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (*parts, snapshot / NAME):  # the last makes it a model
+            shutil.copyfile(path, folder / path.name)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    return Model.open(folder)
+
+
+def _version(base: Path, repository: str, version: str) -> str:
+    """The snapshot that a ref names, or that is named itself."""
+    if _COMMIT.fullmatch(version) and (base / "snapshots" / version).is_dir():
+        return version
+    refs = {path.name: path for path in (base / "refs").glob("*")}
+    if version not in refs:
+        known = ", ".join(sorted(refs)) or "none"
+        raise InputError(f"{base}: has no version {version!r} of {repository}, it has {known}")
+    found = refs[version].read_text(encoding="utf-8", errors="replace").strip()
+    if not _COMMIT.fullmatch(found):
+        raise InputError(f"{refs[version]}: is damaged, expected 40 hex digits")
+    return found
+
+
+def _base(repository: str, hub: Path | None) -> Path:
+    """The folder of a repository in a hub folder."""
+    if not _REPOSITORY.fullmatch(repository) or re.search(r"--|\.\.", repository):
+        raise InputError(f"{repository!r} is no name in a hub, expected owner/name")
+    return (hub or default_hub()) / f"models--{repository.replace('/', '--')}"

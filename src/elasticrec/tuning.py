@@ -1,0 +1,143 @@
+"""Tuning: other training settings, tried by Optuna and judged on validation users."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elasticrec.data.splitting import by_popularity
+from elasticrec.errors import InputError
+from elasticrec.evaluation.choosing import Choice, choose
+
+if TYPE_CHECKING:
+    from elasticrec.data.split import Split
+    from elasticrec.training.config import TrainConfig
+
+log = logging.getLogger(__name__)
+
+Range = tuple[float, float, str]
+"""Lowest and highest value, and `log` or `linear` between them."""
+RANGES: dict[str, dict[str, Range]] = {
+    "softmax": {
+        "temperature": (0.05, 0.3, "log"),
+        "learning_rate": (1e-3, 2e-2, "log"),
+        "cooccurrence": (0.0, 1.0, "linear"),
+        "init_power": (0.0, 1.0, "linear"),
+        "visits": (100, 2_000, "log"),
+    },
+    "bpr": {
+        "learning_rate": (1e-3, 2e-2, "log"),
+        "l2": (1e-6, 1e-2, "log"),
+        "visits": (100, 2_000, "log"),
+    },
+}
+"""What is tried, by loss: settings of `TrainConfig`."""
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The result of a tuning."""
+
+    settings: dict[str, float]
+    """The settings to change; none where no trial leads clearly."""
+    choice: Choice
+    """The comparison of trials with the settings that they started from."""
+    values: dict[str, float]
+    """The metric's mean on validation users by trial; `default` is what it started from."""
+
+
+def tune(
+    split: Split,
+    config: TrainConfig,
+    *,
+    trials: int = 20,
+    seconds: float | None = None,
+    device: str = "auto",
+) -> Tuned:
+    """The training settings that rank validation items best, if their lead is no chance.
+
+    Many trials have a lucky one among them, so a trial counts only if its paired lead over the
+    default stays above 0 after a correction for their number. Test is never read.
+
+    Args:
+        config: the settings to start from; the first trial.
+        trials: trainings, that of the default included.
+        seconds: begin no further trial after so many; Ctrl-C ends the one under way.
+    """
+    import optuna
+
+    if trials < 2:
+        raise InputError(f"trials is {trials}, expected 2 or more: the default is the first")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    split, _ = by_popularity(split)
+    ranges = _ranges(config)
+    sampler = optuna.samplers.TPESampler(seed=config.seed % 2**32)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    own = {name: getattr(config, name) for name in ranges}
+    study.enqueue_trial({n: v for n, v in own.items() if v > 0 or ranges[n][2] == "linear"})
+    found: dict[str, np.ndarray] = {}
+    settings: dict[str, dict[str, Any]] = {}
+    began = monotonic()
+    while len(found) < trials:
+        if found and seconds is not None and monotonic() - began > seconds:
+            break
+        trial = study.ask()
+        suggested = _suggested(trial, ranges)
+        name, chosen = (f"trial {len(found)}", suggested) if found else (DEFAULT, {})
+        try:
+            found[name] = _values(split, replace(config, **chosen), device)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            break
+        settings[name] = chosen
+        study.tell(trial, float(found[name].mean()))
+        log.info("%s: %s %.4f  %s", name, config.metric, found[name].mean(),
+                 " ".join(f"{n}={v:.4g}" for n, v in settings[name].items()))  # fmt: skip
+    values = {name: each[None] for name, each in found.items()}
+    choice = choose("training settings", values, DEFAULT, doubt=config.doubt)
+    means = {name: float(each.mean()) for name, each in found.items()}
+    return Tuned(settings[choice.chosen], choice, means)
+
+
+def _ranges(config: TrainConfig) -> dict[str, Range]:
+    """The ranges that suit some settings, widened to hold them."""
+    ranges = dict(RANGES[config.loss])
+    if config.epochs:
+        ranges.pop("visits")  # it only derives a number of epochs that is not given
+    if config.init != "spectral":
+        ranges.pop("init_power", None)
+    for name, (low, high, scale) in ranges.items():
+        own = getattr(config, name)
+        if scale == "linear" or own > 0:
+            ranges[name] = min(low, own), max(high, own), scale
+    return ranges
+
+
+def _suggested(trial: Any, ranges: dict[str, Range]) -> dict[str, Any]:
+    """The settings of a trial; whole numbers where the setting is one."""
+    return {
+        name: trial.suggest_int(name, int(low), int(high), log=scale == "log")
+        if isinstance(low, int) and isinstance(high, int)
+        else trial.suggest_float(name, low, high, log=scale == "log")
+        for name, (low, high, scale) in ranges.items()
+    }
+
+
+def _values(split: Split, config: TrainConfig, device: str) -> np.ndarray:
+    """(n,) the metric of each validation user after a training."""
+    from elasticrec.evaluation.ranking import evaluate
+    from elasticrec.training.loop import train
+
+    table = train(split, config, device=device, report=lambda _: None).table
+    found = evaluate(
+        table, split, part="validation", metrics=[config.metric], device=device,
+        keep_per_user=True,
+    )  # fmt: skip
+    assert found.per_user is not None
+    return found.per_user[config.metric]
