@@ -159,7 +159,7 @@ def unacknowledged(transport: asyncio.Transport) -> int:
     try:
         handle = transport.get_extra_info("socket").fileno()
         return int(struct.unpack("i", fcntl.ioctl(handle, termios.TIOCOUTQ, bytes(4)))[0])
-    except OSError:
+    except (OSError, ValueError):  # ValueError: it was closed just now
         return 0
 
 

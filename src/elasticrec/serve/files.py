@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from elasticrec.serve.problems import Problem
 
-CHUNK_BYTES = 256 * 1024
+CHUNK_BYTES = 128 * 1024
 _RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*", re.IGNORECASE)
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
 _NOT_NOW = (errno.EAGAIN, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
