@@ -70,7 +70,7 @@ def test_sparse_data_are_visited_more_often():
 
     assert epochs(576_315, 8_828) == 10
     assert epochs(706_742, 40_981) == 20
-    assert epochs(100_000, 50_000) == 40
+    assert epochs(100_000, 50_000) == 20
     assert epochs(100_000, 10) == 10
     assert epochs(706_742, 40_981, visits=275) == 16
     assert epochs(706_742, 40_981, epochs=3) == 3

@@ -81,7 +81,7 @@ class CompressionConfig:
     """Distinct persons that must have both an item and its neighbour; fewer reveal more of each."""
     recency: float = -1.0
     """How much less older items of a history weigh; -1: validation chooses it."""
-    recencies: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
+    recencies: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
     """Candidates, beside 0, for how much less older items of a history weigh."""
     recency_persons: int = 5_000
     """Validation persons on whom the recency is chosen, at most."""

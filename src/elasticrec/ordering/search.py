@@ -39,7 +39,7 @@ class OrderSearchConfig:
     """The default vote weight beside no codes at all, per unit of a vote's value."""
     vote_power: float = 0.5
     """Default power: votes count less as codes get better."""
-    vote_multiples: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
+    vote_multiples: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
     """Candidates for the vote weight, as multiples of the default."""
     vote_powers: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
     """Candidates for the power."""
@@ -49,7 +49,7 @@ class OrderSearchConfig:
     """Items, evenly spread, on which it is measured how well codes tell vectors."""
     vote_columns_per_slot: float = 4.0
     """Columns per neighbour of what vote weights are measured on; small, so that all have lists."""
-    vote_grid: int = 6
+    vote_grid: int = 7
     """Weights measured at each size; between them a person's metric is interpolated."""
     sizes: tuple[float, ...] = (4, 6, 11, 20, 33, 54, 110)
     """Bytes per item at which candidates are measured."""

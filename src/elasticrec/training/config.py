@@ -52,7 +52,7 @@ class TrainConfig:
     """Visits to the pairs of an average item that are enough; for a derived number of epochs."""
     fewest_epochs: int = 10
     """A derived number of epochs is at least this."""
-    most_epochs: int = 40
+    most_epochs: int = 20
     """A derived number of epochs is at most this."""
     batch_size: int = 16384
     """Train pairs per step; where users are sums of items, they come whole until there are so
