@@ -51,7 +51,7 @@ node chromium nginx:
 demo: $(READY)       ## fit the embedded goodbooks, cut one stream at three sizes; FRESH=1 starts over
 	@echo "==> the demo: one stream of the embedded goodbooks, cut at three sizes"
 	@$(BIN)/python -m elasticrec demo $(if $(FRESH),--fresh)
-	@echo "==> to try it in a browser: $(BIN)/elasticrec serve --demo, then open http://127.0.0.1:8000"
+	@echo "==> to try it in a browser: $(BIN)/elasticrec serve --demo"
 
 test: $(READY) node chromium nginx  ## run the tests: fast, offline
 	@echo "==> tests (fast, offline)"

@@ -71,7 +71,7 @@ class Visit:
 
     def like(self, text):
         """Search a title, and take the first that is found."""
-        self.page.get_by_role("combobox", name="Search titles").fill(text)
+        self.page.get_by_role("combobox", name="Search").fill(text)
         self.page.locator("#found [role=option]").first.wait_for()
         self.page.keyboard.press("Enter")
 

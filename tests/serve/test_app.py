@@ -60,6 +60,9 @@ def test_the_facts_are_those_of_the_stream(client, whole, index):
         "least_bytes": index.head.least,
         "bytes": len(whole),
         "sha256": hashlib.sha256(whole).hexdigest(),
+        "popular": [
+            {"number": n, "id": f"i{n}", "title": f"Book {n} – ein Buch"} for n in range(12)
+        ],
         "files": {
             "stream": "books/stream.elastic",
             "curve": "books/curve.json",

@@ -35,6 +35,25 @@ def test_every_file_is_served_with_its_type_and_its_policy(client):
         assert policy["script-src"] == policy["connect-src"] == "'self'"
 
 
+def test_a_browser_that_can_unpack_gets_it_packed(client):
+    plain, packed = (client.get("/page.js", {"accept-encoding": kind}) for kind in ("", "gzip, br"))
+    assert packed.content == plain.content == (FOLDER / "page.js").read_bytes()  # unpacked
+    lengths = [int(answer.headers["content-length"]) for answer in (packed, plain)]
+    assert 2 * lengths[0] < lengths[1] == len(plain.content)
+    assert packed.headers["content-encoding"] == "gzip"
+    assert plain.headers["vary"] == packed.headers["vary"] == "Accept-Encoding"
+    assert plain.headers["etag"] != packed.headers["etag"]
+
+
+def test_all_modules_but_the_runtime_are_asked_for_at_once():
+    html = (FOLDER / "index.html").read_text()
+    named = re.findall(r'<link rel="modulepreload" href="([^"]+)">', html)
+    assert sorted([*named, "page.js", "sw.js"]) == OWN
+    imports = re.compile(r"(?<!\{)import\('\./elasticrec-device\.js'\)|from '\./elasticrec-device")
+    importing = [name for name in OWN if imports.search((FOLDER / name).read_text())]
+    assert importing == ["holding.js"]
+
+
 def test_a_browser_that_has_a_file_gets_none(client):
     tag = client.get("/page.js").headers["etag"]
     again = client.get("/page.js", {"if-none-match": f'"other", W/{tag}'})
@@ -51,7 +70,8 @@ def test_a_published_page_differs_in_where_its_list_is():
     files = published()
     assert files.keys() == set(FILES)
     served = (FOLDER / "index.html").read_text()
-    assert files.pop("index.html").decode() == served.replace('"models"', '"models.json"', 1)
+    there = served.replace('href="models"', 'href="models.json"', 1)
+    assert files.pop("index.html").decode() == there != served
     assert all(content == (FOLDER / name).read_bytes() for name, content in files.items())
 
 

@@ -3,10 +3,14 @@
 import json
 import shutil
 import subprocess
+from base64 import b64encode
 
 import pytest
 
+from elasticrec.files import demo_folder
 from elasticrec.serve.page import FOLDER
+from elasticrec.stream.curve import prefix_composition
+from elasticrec.stream.index import index_of
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +117,10 @@ def test_two_lists_are_compared(run):
     assert run("compare.js", "m.comparedText([], [])") == "Both sizes give the same list."
 
 
-TITLES = ["Émile", "The Book Thief", "Book of Dust", "E-book, the", "三体", None, "Rebooked"]
+TITLES = [
+    *("Émile · Jean-Jacques Rousseau", "The Book Thief · Markus Zusak", "Book of Dust"),
+    *("E-book, the", "三体 · Liú Cíxīn", None, "Rebooked"),
+]
 
 
 @pytest.mark.parametrize(
@@ -123,8 +130,17 @@ TITLES = ["Émile", "The Book Thief", "Book of Dust", "E-book, the", "三体", N
         ("book", [2, 1, 3]),
         ("BOOK  thi", [1]),
         ("the book", [1, 3]),
-        ("ebook", [6]),
+        ("markus", [1]),
+        ("liu", [4]),
+        ("ebook", [1, 2, 3, 6]),  # one letter too many, or the end of another word
+        ("zuask", [1]),  # two letters swapped
+        ("bokk thieef", [1]),
+        ("rouxxo", []),
+        ("rouseau", [0]),
+        ("jean-jaques", [0]),
+        ("bokk emile", []),
         ("oo", [1, 2, 3, 6]),
+        ("xq", []),
         ("体", [4]),
         ("no 105", [5]),
         (" -!", []),
@@ -134,6 +150,65 @@ def test_titles_are_found_by_the_beginnings_of_their_words(run, text, found):
     catalogue = json.dumps({"ids": [str(100 + n) for n in range(len(TITLES))], "titles": TITLES})
     asked = f"new m.Titles({catalogue}).search({json.dumps(text)}, 8, new Set())"
     assert run("titles.js", asked) == found
+
+
+def test_wrong_letters_are_counted_against_the_beginning_of_a_word(run):
+    pairs = [
+        ("poter", "potter", 1), ("potte", "potter", 0), ("tolkine", "tolkien", 1), ("a", "b", 1),
+        ("", "any", 0), ("hobbit", "hob", 3), ("abc", "abc", 0), ("xabc", "abcd", 1), ("ab", "", 2),
+    ]  # fmt: skip
+    asked = json.dumps([pair[:2] for pair in pairs])
+    told = run("titles.js", f"{asked}.map(([word, other]) => m.edits(word, other, 9))")
+    assert told == [expected for *_, expected in pairs]
+    assert run("titles.js", "m.edits('magnificent', 'potter', 2)") == 3
+
+
+def test_popular_titles_keep_their_numbers(run):
+    popular = '[{ number: 2, id: "9", title: "A · B" }, { number: 5, id: "7", title: null }]'
+    asked = "((t) => [t.title(2), t.by(2), t.title(5), t.number('7'), t.number('8')])"
+    assert run("titles.js", f"{asked}(m.popularTitles({popular}))") == ["A", "B", "No. 7", 5, -1]
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        ([(0, 9, 4, 2)], "Every title has 4 bytes about what it is like, and 2 titles to go "
+         "with it."),
+        ([(0, 9, 1, 0)], "Every title has 1 byte about what it is like."),
+        ([(0, 2_000, 5, 1), (2_000, 9_000, 4, 0)], "The 2,000 most popular titles have 5 bytes "
+         "about what they are like, and 1 title to go with them; the other 7,000 have 4 bytes."),
+        ([(0, 3, 5, 2), (3, 6, 4, 2), (6, 9, 4, 1)], "The 3 most popular titles have 5 bytes "
+         "about what they are like, and 2 titles to go with them; the other 6 have 4 bytes and 1 "
+         "to 2 titles."),
+    ],
+)  # fmt: skip
+def test_what_a_file_keeps_is_said_in_plain_words(run, runs, text):
+    names = ("first", "end", "columns", "slots")
+    told = json.dumps({"runs": [dict(zip(names, each, strict=True)) for each in runs]})
+    assert run("contents.js", f"m.contentsText({told})") == text
+
+
+def test_what_a_file_keeps_is_what_python_reads_in_it(run):
+    stream = (demo_folder() / "models" / "goodbooks" / "stream.elastic").read_bytes()[:70_000]
+    code = f"m.contentsOf(Uint8Array.from(atob('{b64encode(stream).decode()}'), "
+    told = run("contents.js", code + "(letter) => letter.charCodeAt(0)))")
+    runs = prefix_composition(index_of(stream, len(stream)), len(stream)).runs()
+    assert [tuple(each.values()) for each in told["runs"]] == [tuple(map(int, r)) for r in runs]
+    assert told["items"] == 8_828
+
+
+def test_names_stand_where_nothing_is_crossed(run):
+    box = "(left, top) => ({ left, right: left + 10, top, bottom: top + 4 })"
+    line = "[{ x: 0, y: 10 }, { x: 50, y: 10 }, { x: 100, y: 0 }]"
+    clear = f"((box) => m.freeBox([box(0, 8), box(80, 3), box(60, 12)], {line}, []).left)"
+    assert run("drawing.js", f"{clear}({box})") == 60
+    taken = f"((box) => m.freeBox([box(0, 8), box(0, 2), box(20, 2)], {line}, [box(5, 1)]).left)"
+    assert run("drawing.js", f"{taken}({box})") == 20
+
+
+@pytest.mark.parametrize(("high", "steps"), [(0.25, 3), (8.5, 5), (169, 4), (1, 3), (3, 4)])
+def test_axes_have_few_round_steps(run, high, steps):
+    assert len(run("drawing.js", f"m.roundSteps({high})")) == steps
 
 
 def test_titles_give_ids_and_back(run):

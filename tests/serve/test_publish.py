@@ -48,7 +48,7 @@ def test_everything_that_the_list_names_is_there(books, tmp_path):
     assert entry["sha256"][:16] in files["stream"]
     for name, content in page.published().items():
         assert (place / name).read_bytes() == content
-    assert b'data-models="models.json"' in (place / "index.html").read_bytes()
+    assert b'href="models.json" as="fetch"' in (place / "index.html").read_bytes()
 
 
 def test_the_list_is_that_of_the_service_but_for_links(books, tmp_path, client):
@@ -96,6 +96,8 @@ def test_a_withdrawn_list_changes_no_stream(books, tmp_path):
     (books / "withdrawn.list").write_bytes(WithdrawnList(before["model_id"], [3]).pack())
     after = publish(books, place)
     withdrawn = after["files"].pop("withdrawn")
+    popular = [[each["number"] for each in entry.pop("popular")] for entry in (before, after)]
+    assert popular == [[*range(12)], [0, 1, 2, *range(4, 13)]]
     assert after == before
     assert (place / withdrawn).read_bytes() == (books / "withdrawn.list").read_bytes()
 

@@ -238,5 +238,7 @@ async def page_file(request: Request) -> Response:
     if found is None or request.path_params.get("file") == page.INDEX:
         raise Problem("not-found", "the service has no such path")
     content, media_type, sha256 = found
-    headers = {**page.HEADERS, "content-type": media_type}
+    headers = {**page.HEADERS, "content-type": media_type, "vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content, sha256, headers["content-encoding"] = page.packed(name), f"{sha256}-gzip", "gzip"
     return file_response(request, InMemory(content), sha256, headers)

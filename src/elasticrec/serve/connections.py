@@ -8,7 +8,9 @@ import math
 import resource
 import socket
 import struct
+import sys
 import termios
+from contextlib import suppress
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -34,9 +36,11 @@ def run_service(config: ServeConfig, *, host: str = "127.0.0.1", port: int = 800
     """Serve until told to end (SIGTERM, Ctrl-C); downloads under way are then finished."""
     check_models(config.models)
     Keys.load(config.keys)
-    check_port(host, port)
-    to_json_lines()
-    Server(config, host=host, port=port).run()
+    with listening(host, port) as place:
+        with suppress(OSError):  # no place for the line is no reason not to serve
+            print(f"elasticrec serves {url_of(place)} (Ctrl-C ends it)", file=sys.stderr)
+        to_json_lines()
+        Server(config, host=host, port=port).run(sockets=[place])
 
 
 class Server(uvicorn.Server):
@@ -173,14 +177,23 @@ def open_files() -> int:
     return most if soft == resource.RLIM_INFINITY else soft
 
 
-def check_port(host: str, port: int) -> None:
-    """Refuse a port that cannot be listened on, before anything is loaded."""
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens, so that clients wait while models are loaded."""
     if not 0 <= port < 2**16:
         raise InputError(f"port {port}, expected 0 to {2**16 - 1}")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            trial.bind((host, port))
-        except OSError as error:
-            raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+    place = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        place.bind((host, port))
+        place.listen(BACKLOG)
+    except OSError as error:
+        place.close()
+        raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+    return place
+
+
+def url_of(place: socket.socket) -> str:
+    """The address at which a browser on this machine finds a socket."""
+    host, port = place.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

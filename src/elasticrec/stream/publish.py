@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ WITHDRAWN = "withdrawn.list"
 """The file of a model folder with its withdrawn items."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """The names that models may have."""
+POPULAR = 12
+"""Items in a list of models, at most: those that a page lists before it has more."""
 HASH_DIGITS = 16
 """Hex digits of its hash in a published file's name."""
 
@@ -110,8 +113,26 @@ class Release:
             "least_bytes": head.least,
             "bytes": head.length,
             "sha256": self.sha256,
+            "popular": self.popular(),
             "files": dict(files),
         }
+
+    def popular(self) -> list[dict[str, Any]]:
+        """Number, id and title of the most popular items, for a first screen without the catalogue.
+
+        Withdrawn items are left out; without titles there are none.
+        """
+        catalogue = json.loads(self.beside.get(FILES["catalogue"], b"{}"))
+        if not catalogue.get("titles"):
+            return []
+        withdrawn = self.beside.get(WITHDRAWN)
+        gone = set() if withdrawn is None else {*WithdrawnList.unpack(withdrawn).numbers}
+        listed = zip(catalogue["ids"], catalogue["titles"], strict=True)
+        return [
+            {"number": number, "id": found, "title": title}
+            for number, (found, title) in enumerate(islice(listed, POPULAR + len(gone)))
+            if number not in gone
+        ][:POPULAR]
 
 
 def publish(

@@ -112,7 +112,7 @@ def test_goodbooks_is_what_its_page_says():
     assert (books.pairs.per_item.min(), books.pairs.per_item.max()) == (10, 2_540)
     assert (np.diff(books.pairs.per_item) <= 0).all()
     assert len(set(books.item_ids.values.tolist())) == 8_828
-    assert books.titles[0] == "The Book Thief"
+    assert books.titles[0] == "The Book Thief · Markus Zusak"
     assert books.item_ids.of_number(0) == 47
     assert all(books.titles)
 

@@ -15,6 +15,10 @@ from elasticrec.files import demo_folder, plain_name, read_bytes
 
 MAX_DIGITS = 18
 """Numbers longer than this do not fit 64 bits."""
+BY = " · "
+"""What stands in a title before its author or brand."""
+NAMED = 3
+"""Authors of a book that are named, at most."""
 SPARE_NUMBERS = 1_000_000
 """Distance of the largest number from four times the count of numbers that is accepted."""
 
@@ -157,7 +161,7 @@ def read_id_list(path: Path | str, *, at_least: int = 0) -> Ids:
 
 
 def read_goodbooks() -> Interactions:
-    """The books that 30,723 people want to read, of 8,828, with goodbooks ids and titles.
+    """The books that 30,723 people want to read, of 8,828, with goodbooks ids, titles and authors.
 
     Users are numbered from 0: their original ids are not part of the sample.
     """
@@ -165,8 +169,10 @@ def read_goodbooks() -> Interactions:
     path = folder / "interactions.txt.gz"
     numbers = parse_numbers(read_bytes(path), path)  # line k holds the books of user k
     rows = read_bytes(folder / "items.tsv.gz").decode("utf-8").splitlines()[1:]
-    book_ids, titles, *_ = zip(*(row.split("\t") for row in rows), strict=True)
+    book_ids, names, authors, _ = zip(*(row.split("\t") for row in rows), strict=True)
+    first = [", ".join(each.split(", ")[:NAMED]) for each in authors]
+    titles = [BY.join(pair) for pair in zip(names, first, strict=True)]
     users = Ids.dense(int(numbers.lines.max()) + 1)
     books = Ids.of(map(int, book_ids))
     whole = Interactions.of_columns(numbers.lines, numbers.values, users, books, name="goodbooks")
-    return replace(whole, titles=as_objects(list(titles)))
+    return replace(whole, titles=as_objects(titles))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from functools import cache
 from pathlib import Path
@@ -32,9 +33,9 @@ HEADERS = {
     "referrer-policy": "no-referrer",
 }
 """Browsers keep the files, and ask each time whether they are still right."""
-LIST = 'data-models="models"'
+LIST = 'id="models" href="models"'
 """Where the page of the service finds the list of models."""
-PUBLISHED_LIST = 'data-models="models.json"'
+PUBLISHED_LIST = 'id="models" href="models.json"'
 """Where that of a published folder does."""
 
 
@@ -48,6 +49,12 @@ def files() -> dict[str, tuple[bytes, str, str]]:
             digest = hashlib.sha256(content).hexdigest()
             found[path.name] = (content, MEDIA_TYPES[path.suffix], digest)
     return found
+
+
+@cache
+def packed(name: str) -> bytes:
+    """The content of a file after gzip."""
+    return gzip.compress(files()[name][0], mtime=0)
 
 
 def published() -> dict[str, bytes]:

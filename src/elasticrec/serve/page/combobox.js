@@ -2,20 +2,22 @@
 
 /** The search box. */
 export class Combobox {
-  #input; #list; #search; #name; #choose;
+  #input; #list; #search; #name; #by; #choose;
   #found = /** @type {number[]} */ ([]);
   #active = -1;
 
   /**
    * @param {HTMLInputElement} input @param {HTMLUListElement} list
    * @param {(text: string) => number[]} search numbers of what is found
-   * @param {(number: number) => string} name @param {(number: number) => void} choose
+   * @param {(number: number) => string} name @param {(number: number) => string} by its author
+   * @param {(number: number) => void} choose
    */
-  constructor(input, list, search, name, choose) {
+  constructor(input, list, search, name, by, choose) {
     this.#input = input;
     this.#list = list;
     this.#search = search;
     this.#name = name;
+    this.#by = by;
     this.#choose = choose;
     input.addEventListener('input', () => this.#show(this.#search(input.value)));
     input.addEventListener('keydown', (event) => this.#press(event));
@@ -49,6 +51,12 @@ export class Combobox {
       option.id = `found-${index}`;
       option.setAttribute('role', 'option');
       option.textContent = this.#name(number);
+      const by = this.#by(number);
+      if (by) {
+        const small = document.createElement('span');
+        [small.className, small.textContent] = ['by', by];
+        option.append(' ', small);
+      }
       return option;
     }));
     this.#list.hidden = found.length === 0;

@@ -1,36 +1,15 @@
 // Curve: size against measured quality, drawn by hand as SVG; a click on it chooses a size.
 
+import { drawn, freeBox, roundSizes, roundSteps } from './drawing.js';
 import { bytesText } from './words.js';
 
 /** @typedef {{bytes: number, quality: number}} Point */
 /** @typedef {{name: string, quality: number}} Level a quality to compare with */
+/** @typedef {import('./drawing.js').Place} Place */
+/** @typedef {import('./drawing.js').Box} Box */
 
 const WIDTH = 400, HEIGHT = 210, LEFT = 44, RIGHT = 12, TOP = 12, BOTTOM = 30;
-
-/** @typedef {Record<string, string | number>} Attributes */
-
-/** @param {string} name @param {Attributes} attributes @param {string} [text] */
-function drawn(name, attributes, text) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, `${value}`);
-  if (text !== undefined) element.textContent = text;
-  return element;
-}
-
-/** Round numbers from 0 up to a highest one. @param {number} high */
-function roundSteps(high) {
-  const unit = 10 ** Math.floor(Math.log10(high)), parts = [0.1, 0.2, 0.5, 1];
-  const step = parts.map((part) => part * unit).find((each) => high / each < 5) ?? unit;
-  return Array.from({ length: Math.floor(high / step) + 1 }, (_, i) => i * step);
-}
-
-/** Round sizes between two, about six at most. @param {number} low @param {number} high */
-function roundSizes(low, high) {
-  const parts = high / low > 100 ? [1] : high / low > 20 ? [1, 3] : [1, 2, 5];
-  const powers = Array.from({ length: 13 }, (_, power) => 10 ** power);
-  return powers.flatMap((power) => parts.map((part) => part * power))
-    .filter((size) => size >= low && size <= high);
-}
+const LETTER = 8.2, TALL = 17; // of a name on a phone, where it is largest
 
 /** The picture. */
 export class Curve {
@@ -57,7 +36,8 @@ export class Curve {
   draw(points, levels, enough) {
     this.#points = points;
     this.#most = Math.max(...[...points, ...levels].map(({ quality }) => quality), 1e-9);
-    const line = points.map((point) => `${this.#x(point.bytes)},${this.#y(point.quality)}`);
+    const places = points.map((point) => ({ x: this.#x(point.bytes), y: this.#y(point.quality) }));
+    const line = places.map(({ x, y }) => `${x},${y}`), named = this.#lines(levels);
     const [low, high] = [points[0].bytes, points[points.length - 1].bytes];
     const floor = HEIGHT - BOTTOM, ends = [this.#x(high), this.#x(low)].map((x) => `${x},${floor}`);
     this.#svg.replaceChildren(
@@ -65,7 +45,7 @@ export class Curve {
       ...roundSizes(low, high).map((size) => (
         drawn('text', { x: this.#x(size), y: HEIGHT - 8, class: 'size' }, bytesText(size)))),
       ...this.#plateau(enough),
-      ...levels.flatMap((level) => this.#level(level)),
+      ...levels.flatMap((level) => this.#level(level, places, named)),
       drawn('polygon', { class: 'area', points: [...line, ...ends].join(' ') }),
       drawn('polyline', { class: 'line', points: line.join(' ') }),
       ...points.map(({ bytes, quality }) => (
@@ -90,12 +70,24 @@ export class Curve {
     return [drawn('rect', { class: 'plateau', x, y: TOP, width, height: HEIGHT - BOTTOM - TOP })];
   }
 
-  /** A quality to compare with. @param {Level} level */
-  #level({ name, quality }) {
-    const y = this.#y(quality);
+  /** Where the lines of levels run. @param {Level[]} levels @returns {Box[]} */
+  #lines(levels) {
+    const heights = levels.map(({ quality }) => this.#y(quality));
+    return heights.map((y) => ({ left: LEFT, right: WIDTH - RIGHT, top: y, bottom: y }));
+  }
+
+  /** A quality to compare with, named above or below its line where nothing is crossed.
+   * @param {Level} level @param {Place[]} places of the curve
+   * @param {Box[]} named names and lines so far */
+  #level({ name, quality }, places, named) {
+    const y = this.#y(quality), wide = LETTER * name.length, end = WIDTH - RIGHT - 2;
+    const boxes = [end - wide, LEFT + 8, (LEFT + end - wide) / 2].flatMap((left) => (
+      [y - TALL - 2, y + 3].map((top) => ({ left, right: left + wide, top, bottom: top + TALL }))));
+    const box = freeBox(boxes, places, named);
+    named.push(box);
     return [
       drawn('path', { class: 'level', d: `M${LEFT} ${y}H${WIDTH - RIGHT}` }),
-      drawn('text', { x: LEFT + 4, y: y - 4, class: 'named' }, name),
+      drawn('text', { x: box.left, y: box.bottom - 3, class: 'named' }, name),
     ];
   }
 

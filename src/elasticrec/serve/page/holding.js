@@ -1,12 +1,12 @@
 // Holding: as much of a model's stream as this browser has. More is fetched, less is cut.
 
-import { fetchStream, openStream } from './elasticrec-device.js';
 import { Away, opened } from './models.js';
 
 /** @typedef {import('./models.js').Model} Model */
 /** @typedef {import('./elasticrec-device.js').Stream} Stream */
 /** @typedef {{signal?: AbortSignal, arrived?: (stream: Stream, bytes: number) => void}} Watch */
 
+const runtime = () => import('./elasticrec-device.js'); // after what is seen first
 const STREAMS = 'elasticrec-streams-2', SHA256 = 'x-stream-sha256';
 const PART_MS = 150; // between two rankings while a stream arrives
 
@@ -25,6 +25,11 @@ export class Holding {
   /** Bytes that this browser has. */
   get bytes() {
     return this.#held?.bytes.length ?? 0;
+  }
+
+  /** The beginning of what this browser has. @param {number} size */
+  part(size) {
+    return this.#held?.bytes.subarray(0, size) ?? null;
   }
 
   get #key() {
@@ -56,10 +61,12 @@ export class Holding {
   async #get(size, { signal, arrived }) {
     const before = this.bytes;
     if (before >= size) {
+      const { openStream } = await runtime();
       const stream = openStream(/** @type {any} */ (this.#held).bytes.subarray(0, size));
       return { stream: await this.#withdraw(stream), fetched: 0 };
     }
     let start = before;
+    const { fetchStream } = await runtime();
     const onPart = async (/** @type {any} */ { stream, bytes, etag }) => {
       if (stream.info().modelId !== this.#model.model_id) {
         throw new Error('the model was replaced meanwhile, so load this page again');

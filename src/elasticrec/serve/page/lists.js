@@ -2,6 +2,7 @@
 
 /** @typedef {{number: number, why?: number | null}} Listed an item, and the liked one behind it */
 /** @typedef {(number: number) => string} Name */
+/** @typedef {Pick<import('./titles.js').Titles, 'title' | 'by'>} Titles */
 
 /** @param {string} label @param {string} text @param {() => void} act */
 function button(label, text, act) {
@@ -51,16 +52,18 @@ export function showLikes(list, numbers, name, remove, otherwise) {
 
 /**
  * Show what is recommended; items that were not listed before are marked.
- * @param {HTMLElement} list @param {Listed[]} items @param {Name} name
+ * @param {HTMLElement} list @param {Listed[]} items @param {Titles} titles
  * @param {(number: number) => void} like @param {Set<number>} before @param {HTMLElement} otherwise
  */
-export function showListed(list, items, name, like, before, otherwise) {
+export function showListed(list, items, titles, like, before, otherwise) {
   refill(list, items.map(({ number, why }) => {
-    const entry = document.createElement('li'), title = name(number), words = span('words', '');
+    const entry = document.createElement('li'), title = titles.title(number);
+    const words = span('words', ''), by = titles.by(number);
     entry.dataset.number = `${number}`;
     entry.classList.toggle('new', before.size > 0 && !before.has(number));
     words.append(span('title', title));
-    if (why != null) words.append(span('why', `because of ${name(why)}`));
+    if (by) words.append(span('by', by));
+    if (why != null) words.append(span('why', `because of ${titles.title(why)}`));
     const heart = button(`Like ${title}`, '♥', () => like(number));
     heart.className = 'like';
     entry.append(words, heart);

@@ -3,7 +3,8 @@
 
 /** @typedef {{stream: string, curve?: string, catalogue?: string, withdrawn?: string}} Files */
 /** @typedef {{name: string, model_id: string, sha256: string, items: number, bytes: number,
- * least_bytes: number, files: Files}} Model links of `files` are absolute */
+ * least_bytes: number, popular: import('./titles.js').Popular, files: Files}} Model links of
+ * `files` are absolute */
 
 const DOCUMENTS = 'elasticrec-documents-2';
 
@@ -16,10 +17,14 @@ export class Away extends Error {
 
 /** All models. @returns {Promise<Model[]>} */
 export async function readModels() {
-  const url = new URL(document.documentElement.dataset.models ?? '', document.baseURI).href;
-  const { models } = await (await asked(url)).json();
+  const url = listUrl(), { models } = await (await asked(url)).json();
   return models.map(
     (/** @type {Model} */ model) => ({ ...model, files: absolute(model.files, url) }));
+}
+
+/** Where the list of models is, which the browser asks for while it reads the page. */
+function listUrl() {
+  return /** @type {HTMLLinkElement} */ (document.querySelector('link[rel=preload]')).href;
 }
 
 /** @param {Files} files @param {string} base @returns {Files} */
@@ -38,7 +43,7 @@ export async function readFile(url) {
 export async function forgetOthers(models) {
   const cache = await opened(DOCUMENTS);
   const present = new Set(models.flatMap(({ files }) => Object.values(files)));
-  const list = new URL(document.documentElement.dataset.models ?? '', document.baseURI).href;
+  const list = listUrl();
   for (const { url } of await cache?.keys() ?? []) {
     if (url !== list && !present.has(url)) await cache?.delete(url);
   }

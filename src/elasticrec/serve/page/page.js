@@ -1,17 +1,18 @@
 // The page: a size is chosen, its bytes come, and all that follows happens in this browser.
 
 import { Combobox } from './combobox.js';
+import { showContents } from './contents.js';
 import { Curve } from './curve.js';
 import { Holding } from './holding.js';
 import { Likes } from './likes.js';
 import { showLikes, showListed } from './lists.js';
 import { forgetOthers, readFile, readModels } from './models.js';
 import { enough, enoughText, levelsOf, rememberSize, sizesOf, startingSize } from './sizes.js';
-import { readTitles } from './titles.js';
+import { popularTitles, readTitles } from './titles.js';
 import { Traffic } from './traffic.js';
 import { Two } from './two.js';
 import {
-  bytesText, countText, metricText, millisecondsText, percentText, sizeText,
+  OFFLINE, bytesText, countText, metricText, millisecondsText, percentText, sizeText,
 } from './words.js';
 
 /** @typedef {import('./elasticrec-device.js').Stream} Stream */
@@ -20,10 +21,6 @@ import {
 /** @typedef {import('./sizes.js').Point} Point */
 
 const LISTED = 12, FOUND = 8, PAUSE_MS = 200;
-const SAFE = 'Once loaded, this page works without a network.';
-const UNKEPT = 'This browser does not keep pages, so this one needs the network to open.';
-const UNSAFE = 'Over plain http a browser keeps no files, so the page needs the network each time. '
-  + 'On https and localhost it works without one.';
 
 /** @template {Element} T @param {string} id @returns {T} */
 const at = (id) => /** @type {any} */ (document.getElementById(id));
@@ -56,6 +53,9 @@ const chosen = () => points[Number(slider.value)];
 const name = (number) => titles?.title(number) ?? `${number}`;
 /** Liked items that this catalogue has. */
 const liked = () => likes.ids.map((id) => titles?.number(id) ?? -1).filter((number) => number >= 0);
+
+/** What most people took, until the stream ranks. */
+const popular = () => (model?.popular ?? []).filter(({ number }) => !liked().includes(number));
 
 /** The list of a stream for what is liked now. @param {Stream} of */
 function list(of) {
@@ -116,6 +116,7 @@ function showPart(part, bytes, point) {
   [progress.max, progress.value] = [point.bytes, bytes];
   say('download', `${bytesText(bytes)} of ${bytesText(point.bytes)} are here; the list below uses `
     + 'them.');
+  showContents(at, /** @type {Holding} */ (holding).part(bytes));
   rank();
 }
 
@@ -127,6 +128,7 @@ function showHeld(fetched, { bytes }) {
     : fetched < bytes ? `${whole} are in use; the missing ${part} were downloaded.`
       : `${whole} were downloaded, and are in use.`);
   say('downloaded', part);
+  showContents(at, /** @type {Holding} */ (holding).part(bytes));
   Object.assign(/** @type {HTMLElement} */ (at('device')).dataset, { bytes, fetched });
 }
 
@@ -143,18 +145,19 @@ function showTraffic() {
 
 /** Rank for what is liked now, and show it. */
 function rank() {
-  if (!stream || !titles) return;
-  const start = performance.now(), items = list(stream), ms = performance.now() - start;
-  const numbers = liked();
+  if (!titles) return;
+  const start = performance.now(), items = stream ? list(stream) : popular();
+  const ms = performance.now() - start, numbers = liked();
   showLikes(at('likes'), numbers, name, unlike, search);
-  showListed(at('listed'), items, name, like, listed, search);
+  showListed(at('listed'), items, titles, like, listed, search);
   listed = new Set(items.map(({ number }) => number));
   at('no-likes').toggleAttribute('hidden', numbers.length > 0);
-  at('clear').toggleAttribute('hidden', numbers.length === 0);
+  at('likes-title').toggleAttribute('hidden', numbers.length === 0);
+  if (!stream) return say('ranked', 'What most people take, for now.');
   say('milliseconds', millisecondsText(ms));
   const whom = numbers.length ? `for ${countText(numbers.length, 'title')} you like` : 'for anyone';
-  const took = `ranked here in ${millisecondsText(ms)}`;
-  say('ranked', `${countText(items.length, 'title')} ${whom}, ${took}.`);
+  say('ranked', `${countText(items.length, 'title')} ${whom}, `
+    + `ranked here in ${millisecondsText(ms)}.`);
 }
 
 /** @param {number} number */
@@ -167,18 +170,28 @@ function unlike(number) {
   if (titles) likes.remove(titles.id(number));
 }
 
-/** Show another model. @param {Model} next */
+/** Show another model: what is known of it at once, then its sizes, titles and stream.
+ * @param {Model} next */
 async function show(next) {
   asked.abort();
-  [model, stream, titles, listed] = [next, null, null, new Set()];
-  const [measured, catalogue, withdrawn] = await traffic.during(Promise.all(
-    [next.files.curve, next.files.catalogue, next.files.withdrawn].map(readFile)));
-  titles = readTitles(catalogue, next.items);
-  holding = new Holding(next, withdrawn);
-  await holding.remember();
-  showSizes(next, measured && JSON.parse(new TextDecoder().decode(measured)));
-  search.disabled = false;
+  [search.disabled, slider.disabled] = [true, true];
+  [model, stream, titles, listed] = [next, null, popularTitles(next.popular), new Set()];
+  rank();
   at('credit').toggleAttribute('hidden', !next.name.startsWith('goodbooks'));
+  const { curve: sizes, catalogue, withdrawn } = next.files;
+  await traffic.during((async () => {
+    const rest = Promise.all([catalogue, withdrawn].map(readFile));
+    rest.catch(() => {}); // waited for below
+    const measured = await readFile(sizes);
+    showSizes(next, measured && JSON.parse(new TextDecoder().decode(measured)));
+    const [names, gone] = await rest;
+    if (model !== next) return;
+    titles = readTitles(names, next.items);
+    holding = new Holding(next, gone);
+    await holding.remember();
+  })());
+  if (model !== next) return;
+  [search.disabled, slider.disabled] = [false, false];
   await get(chosen());
   two.offer(points, Number(slider.value));
 }
@@ -189,7 +202,6 @@ function showSizes(next, measured) {
   points = sizesOf(next, measured);
   slider.max = `${points.length - 1}`;
   slider.value = `${startingSize(next, points)}`;
-  slider.disabled = false;
   at('measured').toggleAttribute('hidden', !measured);
   if (measured) {
     curve.draw(/** @type {any} */ (points), levelsOf(measured), enough(points));
@@ -223,14 +235,15 @@ async function start() {
   at('clear').addEventListener('click', () => { likes.clear(); search.focus(); });
   const find = (/** @type {string} */ text) => (
     titles?.search(text, FOUND, new Set(liked())) ?? []);
-  new Combobox(search, at('found'), find, name, like);
-  say('place', isSecureContext ? SAFE : UNSAFE);
-  navigator.serviceWorker?.register('sw.js').catch(() => say('place', UNKEPT));
+  const by = (/** @type {number} */ number) => titles?.by(number) ?? '';
+  new Combobox(search, at('found'), find, name, by, like);
+  say('place', isSecureContext ? OFFLINE.safe : OFFLINE.unsafe);
   const models = await traffic.during(readModels());
   if (!models.length) throw new Error('the server has no model yet');
   forgetOthers(models).catch(() => {});
   offer(models);
   await show(models[0]);
+  navigator.serviceWorker?.register('sw.js').catch(() => say('place', OFFLINE.unkept));
 }
 
 start().catch(showTrouble);

@@ -1,11 +1,11 @@
 // The service worker: keeps the page's own files, so that it opens without a network. What the page
 // gets from the server it keeps by itself (models.js, holding.js): streams, titles, curves.
 
-const KEPT = 'elasticrec-page-2', PATIENCE_MS = 4000;
+const KEPT = 'elasticrec-page-3', PATIENCE_MS = 4000;
 const FILES = [
-  './', 'combobox.js', 'compare.js', 'curve.js', 'elasticrec-device.js', 'holding.js', 'icon.svg',
-  'likes.js', 'lists.js', 'manifest.webmanifest', 'models.js', 'page.css', 'page.js', 'sizes.js',
-  'titles.js', 'traffic.js', 'two.js', 'words.js',
+  './', 'combobox.js', 'compare.js', 'contents.js', 'curve.js', 'drawing.js',
+  'elasticrec-device.js', 'holding.js', 'icon.svg', 'likes.js', 'lists.js', 'manifest.webmanifest',
+  'models.js', 'page.css', 'page.js', 'sizes.js', 'titles.js', 'traffic.js', 'two.js', 'words.js',
 ];
 const worker = /** @type {any} */ (self);
 const urls = new Set(FILES.map((name) => new URL(name, worker.registration.scope).href));

@@ -3,6 +3,14 @@
 const ROUND = [1, 1.5, 2, 3, 5, 7]; // times powers of ten: the sizes at which curves are measured
 const SPENT = 0.94; // a prefix of whole chunks is a little smaller than its budget
 
+/** Whether this page opens without a network. */
+export const OFFLINE = {
+  safe: 'Once loaded, this page works without a network.',
+  unkept: 'This browser does not keep pages, so this one needs the network to open.',
+  unsafe: 'Over plain http a browser keeps no files, so the page needs the network each time. '
+    + 'On https and localhost it works without one.',
+};
+
 /** @param {number} n bytes */
 export function bytesText(n) {
   if (n < 1000) return `${n} B`;
