@@ -94,6 +94,14 @@ def test_a_damaged_or_missing_part_is_refused_by_name(tiny_copy: Path, part: str
         getattr(Model.open(tiny_copy), part)
 
 
+@pytest.mark.parametrize("name", ["model.json", FILES["codes"]])
+def test_what_cannot_be_read_is_refused_by_name(tiny_copy: Path, name: str) -> None:
+    (tiny_copy / name).unlink()
+    (tiny_copy / name).mkdir()
+    with pytest.raises(InputError, match=f"{name}: cannot be read \\(Is a directory\\)"):
+        _ = Model.open(tiny_copy).codes
+
+
 def test_every_loaded_part_of_a_sound_model_is_taken(tiny_model: Model) -> None:
     opened = Model.open(tiny_model.root)
     assert opened.split.fingerprint() == tiny_model.split.fingerprint()

