@@ -47,6 +47,37 @@ def test_without_a_clear_lead_nothing_changes(planted, tiny_preset):
     assert found.choice.chosen == "default"
 
 
+def test_no_trial_begins_that_would_end_too_late(planted, tiny_preset):
+    from elasticrec.tuning import tune
+
+    config = tiny_preset.train
+    assert len(tune(planted, config, seconds=1e-3, device="cpu").values) == 1
+    assert len(tune(planted, config, seconds=60, later=1e9, device="cpu").values) == 1
+    assert len(tune(planted, config, trials=2, seconds=60, device="cpu").values) == 2
+
+
+def test_a_fit_with_minutes_takes_better_settings_and_keeps_them(
+    tiny_split, tiny_preset, poor, tmp_path, monkeypatch
+):
+    from elasticrec import pipeline, tuning
+
+    monkeypatch.setattr(pipeline, "MOST_TRIALS", 3)
+    preset = replace(tiny_preset, train=poor, refit=True)
+
+    def fit():
+        return pipeline.fit(tiny_split, tmp_path / "MODEL", preset, device="cpu", minutes=1)
+
+    model = fit()
+    rate = model.about["preset"]["train"]["learning_rate"]
+    assert rate > 1e-6
+    assert rate == model.about["tuned"]["settings"]["learning_rate"]
+    assert "training settings" in [choice["name"] for choice in model.about["choices"]]
+    before = (model.root / "model.json").read_bytes()
+    monkeypatch.setattr(tuning, "tune", None)  # a second fit looks for nothing
+    fit()
+    assert (model.root / "model.json").read_bytes() == before
+
+
 def test_the_command_says_how_to_go_on(tiny_split, tiny_settings, tmp_path):
     tiny_split.save(tmp_path / "split.npz")
     words = [word for each in (*tiny_settings, *POOR) for word in ("--set", each)]

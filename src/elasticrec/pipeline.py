@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +50,12 @@ ORDERED_BY = ("split", "codes", "neighbours")
 """Parts that vote weights and the order are made from."""
 
 
+MOST_TRIALS = 100
+"""Trainings that `minutes` pay for, at most."""
+REST_OF_A_FIT = 4.0
+"""Times of one training that a fit takes beside its trials, about."""
+
+
 def _quiet(stage: str, text: str) -> None:
     log.info("%s: %s", stage, text)
 
@@ -63,6 +69,7 @@ def fit(
     report: Report = _quiet,
     stop: Callable[[], bool] = lambda: False,
     force: bool = False,
+    minutes: float | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> Model:
     """The finished model of a split: every stage that is not fresh runs.
@@ -75,12 +82,17 @@ def fit(
         report: told what happens, a line at a time.
         stop: asked while training; a run that stops is taken up again by the same call.
         force: replace a model of other data, and a checkpoint of other settings.
+        minutes: spend about so many in all, on trials of other training settings first.
         callbacks: told numbers of the stages that run.
     """
-    wanted = {"split": split.fingerprint(), "preset": plain(preset.as_dict())}
+    wanted = {
+        "split": split.fingerprint(), "preset": plain(preset.as_dict()), "minutes": minutes
+    }  # fmt: skip
     with changed(root) as model:
         if model.about.get("refit") != wanted:
             prepare(model, split, preset, report, force=force)
+            if minutes is not None:
+                preset = tuned(model, preset, minutes, device=device, report=report)
             train(
                 model, preset, device=device, report=report, stop=stop, force=force,
                 callbacks=callbacks,
@@ -96,23 +108,47 @@ def fit(
             describe(model)
     if preset.refit:
         with changed(root) as model:
-            refit(model, split, preset, device=device, report=report, stop=stop)
+            refit(model, split, wanted, device=device, report=report, stop=stop)
             describe(model)
     return model
+
+
+def tuned(
+    model: Model, preset: Preset, minutes: float, *, device: str = "auto", report: Report = _quiet
+) -> Preset:
+    """The preset with the training settings that trials found; they are kept in the folder."""
+    asked = {"preset": plain(preset.as_dict()), "minutes": minutes}
+    if model.about.get("tuned", {}).get("asked") != asked:
+        from elasticrec.tuning import tune
+
+        with _timed(model, "tune", report, f"other training settings, {minutes:g} minutes in all"):
+            found = tune(
+                model.split, preset.train, trials=MOST_TRIALS, seconds=60 * minutes,
+                later=REST_OF_A_FIT, device=device,
+            )  # fmt: skip
+            _record(model, [found.choice], report)
+            model.describe(tuned={"asked": asked, "settings": found.settings})
+    settings = model.about["tuned"]["settings"]
+    return replace(preset, train=replace(preset.train, **settings))
 
 
 def refit(
     model: Model,
     split: Split,
-    preset: Preset,
+    wanted: dict[str, Any],
     *,
     device: str = "auto",
     report: Report = _quiet,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Train a measured model anew on train and validation; every choice stays, and the curve."""
-    wanted = {"split": split.fingerprint(), "preset": plain(preset.as_dict())}
+    """Train a measured model anew on train and validation; every choice stays, and the curve.
+
+    Args:
+        split: what the measured model was fitted to.
+        wanted: what was asked for; a refit that was cut off goes on if it is the same.
+    """
     if model.about.get("refit") != wanted:
+        preset = Preset.of(model.about["preset"])
         fixed = replace(
             preset,
             train=replace(
@@ -123,7 +159,9 @@ def refit(
             compression=replace(preset.compression, recency=model.codes.recency),
         )
         seconds = {"before the refit": round(sum(model.about["seconds"].values()), 1)}
-        model.describe(refit=wanted, fixed=fixed.as_dict(), seconds=seconds)
+        model.describe(
+            refit=wanted, settings=preset.as_dict(), fixed=fixed.as_dict(), seconds=seconds
+        )
     fixed = Preset.of(model.about["fixed"])
     config = {"split": wanted["split"], "parts": "train and validation"}
     if not model.fresh("split", config):
@@ -136,7 +174,7 @@ def refit(
         model.keep_part(part, made_from=ORDERED_BY)
     write(model, report)
     model.keep_part("curve", made_from=("stream", "split"))
-    model.describe(preset=preset.as_dict())
+    model.describe(preset=model.about["settings"])
 
 
 def prepare(

@@ -57,6 +57,7 @@ def tune(
     *,
     trials: int = 20,
     seconds: float | None = None,
+    later: float = 0.0,
     device: str = "auto",
 ) -> Tuned:
     """The training settings that rank validation items best, if their lead is no chance.
@@ -67,7 +68,8 @@ def tune(
     Args:
         config: the settings to start from; the first trial.
         trials: trainings, that of the default included.
-        seconds: begin no further trial after so many; Ctrl-C ends the one under way.
+        seconds: begin no trial that would end later; Ctrl-C ends the one under way.
+        later: so many times the first trial's time are kept out of them, for what comes after.
     """
     import optuna
 
@@ -82,9 +84,9 @@ def tune(
     study.enqueue_trial({n: v for n, v in own.items() if v > 0 or ranges[n][2] == "linear"})
     found: dict[str, np.ndarray] = {}
     settings: dict[str, dict[str, Any]] = {}
-    began = monotonic()
+    began, first = monotonic(), 0.0
     while len(found) < trials:
-        if found and seconds is not None and monotonic() - began > seconds:
+        if found and seconds is not None and monotonic() - began + (1 + later) * first > seconds:
             break
         trial = study.ask()
         suggested = _suggested(trial, ranges)
@@ -95,6 +97,7 @@ def tune(
             if not found:
                 raise
             break
+        first = first or monotonic() - began
         settings[name] = chosen
         study.tell(trial, float(found[name].mean()))
         log.info("%s: %s %.4f  %s", name, config.metric, found[name].mean(),

@@ -51,6 +51,10 @@ def fit(
     settings: SETTINGS = None,
     seed: SEED = 0,
     device: DEVICE = "auto",
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Spend about so many, on trials of other training settings.", min=0),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option(
@@ -69,6 +73,7 @@ def fit(
     Example:
       elasticrec fit ratings.csv -o MODEL
       elasticrec fit ratings.csv --user member --item sku --time bought_at -o MODEL
+      elasticrec fit ratings.csv -o MODEL --minutes 60
       elasticrec fit split.npz -o MODEL --set train.epochs=64
     """
     from elasticrec.cli._output import resumable
@@ -90,7 +95,9 @@ def fit(
     )
     with resumable() as listening:
         split = prepare(source, reading)
-        model = fit_model(split, output, config, device=device, force=force, **listening)
+        model = fit_model(
+            split, output, config, device=device, force=force, minutes=minutes, **listening
+        )
     print(summary(model))
 
 
