@@ -271,6 +271,8 @@ def test_unknown_settings_are_refused() -> None:
         (lambda r, _: r.recommend(7, exclude="1000"), "items excluded: '1000', expected"),
         (lambda r, _: r.recommend(7, only=5), "items allowed: 5, expected a list of ids"),
         (lambda r, _: r.recommend(7, k="ten"), "k is 'ten', expected a whole number"),
+        (lambda r, _: r.recommend(7, diversity=2), "diversity is 2, expected a number from 0 to 1"),
+        (lambda r, _: r.recommend(7, diversity="x"), "diversity is 'x', expected a number"),
         (lambda r, _: r.recommend(7, k=0), "k is 0, expected a whole number of at least 1"),
         (lambda r, _: r.similar(5), "none of the items given is known"),
         (lambda r, _: r.evaluate("train"), "on part 'train'; expected test or validation"),

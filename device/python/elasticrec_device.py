@@ -425,6 +425,20 @@ class _Arrived:
         order = np.argsort(-scores, kind="stable")[:k]
         return [items[order].tolist(), scores[order].tolist()]
 
+    def varied(self, found: list[list[int]], k: int, diversity: float) -> list[list[int]]:
+        """Of items and scores, best first, k that differ from those above them, too [8]."""
+        items, scores = (np.array(each, dtype=np.int64) for each in found)
+        each, back = np.unique(items, return_inverse=True)
+        y, lengths = (rows[back].astype(np.float64) for rows in self.vectors(each))
+        r = (scores - scores[-1:]) / np.maximum(1, scores[:1] - scores[-1:])
+        s, chosen = np.zeros(len(items)), list[int]()
+        for _ in items[:k]:
+            value = (1 - diversity) * r - diversity * s
+            value[chosen] = -np.inf
+            chosen.append(one := int(np.argmax(value)))
+            s = np.maximum(s, (y @ y[one]) / np.maximum(1, lengths * lengths[one]))
+        return [items[chosen].tolist(), scores[chosen].tolist()]
+
 
 class Stream(AbstractContextManager["Stream"]):
     """The stream of a file, or of a prefix of one, that breaks no rule.
@@ -476,13 +490,17 @@ class Stream(AbstractContextManager["Stream"]):
         only: Iterable[Id] | None = None,
         repeat: bool = False,
         why: bool = False,
+        diversity: float = 0,
     ) -> Recommendations:
         """The k best items for a person, best first, or for most people where nothing is known.
 
         `history` has ids of what the person had, newest last; where an item is twice, the last one
         counts; unknown ones are skipped and counted. `vector` is the person's file from a server.
         Left out are items of `exclude`, those outside `only` and, unless `repeat`, the history.
+        A `diversity` above 0, at most 1, prefers items that differ from those above them.
         """
+        if not 0 <= diversity <= 1:
+            raise TypeError(f"diversity: found {diversity!r}, expected a number from 0 to 1")
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
             raise TypeError(f"k: found {k!r}, expected a whole number, 0 or more")
         with self._lock:
@@ -496,7 +514,9 @@ class Stream(AbstractContextManager["Stream"]):
             every.settle()
             p = every.history_vector(known) if vector is None else every.server_vector(vector)
             person = every.person(p, known, int(vector is not None))
-            for item, score in zip(*every.best(person, k, hidden), strict=True):
+            listed = every.best(person, 5 * k if diversity else k, hidden)
+            listed = every.varied(listed, k, diversity) if diversity else listed
+            for item, score in zip(*listed, strict=True):
                 title = self._titles[item] if item < len(self._titles) else None
                 because = every.why(item, person[2]) if why else None
                 found.append(Recommendation(every.id(item), score, title, because))
@@ -568,6 +588,7 @@ def main(words: list[str] | None = None) -> None:
     add("--vector", metavar="FILE", help="the person's vector from the server")
     add("-k", type=int, default=20, metavar="COUNT", help="how many to list (default: 20)")
     add("--exclude", nargs="+", default=[], metavar="ID", help="items not to list")
+    add("--diversity", type=float, default=0, metavar="SHARE", help="how much items differ: to 1")
     add("--why", action="store_true", help="name the history item that votes most for each")
     add("--catalogue", metavar="FILE", help="the catalogue of the stream's model: shows titles")
     add("--withdrawn", metavar="FILE", help="items that are never listed")
@@ -581,7 +602,8 @@ def main(words: list[str] | None = None) -> None:
             about = stream.info()
             own: Any = str if about["ids"] == "text" else int
             history, exclude = (list(map(own, ids)) for ids in (args.history, args.exclude))
-            found = stream.recommend(history, args.vector, args.k, exclude, why=args.why)
+            asked = {"why": args.why, "diversity": args.diversity}
+            found = stream.recommend(history, args.vector, args.k, exclude, **asked)
     except (ValueError, TypeError, OSError, ImportError) as error:
         parser.exit(2, f"error: {error}\n")
     if args.json:

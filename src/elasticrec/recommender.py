@@ -17,7 +17,14 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.presets import Preset, params_of
 from elasticrec.presets import preset as preset_named
-from elasticrec.recommending import Id, Ranker, Recommendation, check_ids, check_list_length
+from elasticrec.recommending import (
+    Id,
+    Ranker,
+    Recommendation,
+    check_diversity,
+    check_ids,
+    check_list_length,
+)
 from elasticrec.space import Budget
 from elasticrec.stages import lines_in_notebook
 
@@ -186,6 +193,7 @@ class ElasticRecommender:
         k: int = 20,
         exclude: Iterable[Id] = (),
         only: Iterable[Id] | None = None,
+        diversity: float = 0.0,
     ) -> list[Recommendation]: ...
 
     @overload
@@ -197,6 +205,7 @@ class ElasticRecommender:
         k: int = 20,
         exclude: Iterable[Id] = (),
         only: Iterable[Id] | None = None,
+        diversity: float = 0.0,
     ) -> pl.DataFrame: ...
 
     def recommend(
@@ -208,6 +217,7 @@ class ElasticRecommender:
         k: int = 20,
         exclude: Iterable[Id] = (),
         only: Iterable[Id] | None = None,
+        diversity: float = 0.0,
     ) -> list[Recommendation] | pl.DataFrame:
         """The k best items for a user of the data, or for anyone who took some items.
 
@@ -216,18 +226,20 @@ class ElasticRecommender:
 
         Items that the user took, in any part of the split, are not listed, nor are those of `items`
         and of `exclude`. Unknown items and users are skipped, and a warning is logged.
+        A `diversity` above 0, up to 1, prefers items that differ from those above them.
         """
         check_list_length(k)
+        check_diversity(diversity)
         for ids, what in ((exclude, "excluded"), (only or (), "allowed")):
             check_ids(ids, what)
         given: Any = None if items is None else check_ids(items, "given")
+        asked: Any = {"k": k, "exclude": exclude, "only": only, "diversity": diversity}
         many = any(isinstance(each, list | tuple) for each in given or ())
         if users is None and not many:
-            return self.ranker.recommend(user, items=given, k=k, exclude=exclude, only=only)
+            return self.ranker.recommend(user, items=given, **asked)
         if user is not None:
             raise InputError(f"user {user!r} beside users or histories, expected one of them")
-        found = self.ranker.recommend_many(users, items=given, k=k, exclude=exclude, only=only)
-        return _frame(found)
+        return _frame(self.ranker.recommend_many(users, items=given, **asked))
 
     def similar(self, item: Id, k: int = 20) -> list[Recommendation]:
         """The k items for someone who took one item alone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,7 @@ class Ranker:
         k: int = 20,
         exclude: Iterable[Id] = (),
         only: Iterable[Id] | None = None,
+        diversity: float = 0.0,
     ) -> list[Recommendation]:
         """The k best items for a user of the data, or for anyone who took some items.
 
@@ -69,8 +70,10 @@ class Ranker:
         Args:
             items: original ids, the oldest first.
             only: original ids to choose from; None for all.
+            diversity: from 0 to 1: how much it counts that an item differs from those above it.
         """
         check_list_length(k)
+        check_diversity(diversity)
         if items is not None and user is None:
             history = self._history(items)
         elif user is not None and items is None:
@@ -79,7 +82,7 @@ class Ranker:
             raise InputError("expected a user or a list of items, and not both")
         hidden = history.union(self._pairs([self._items(exclude, "excluded")]))
         chosen = None if only is None else self._items(only, "allowed")
-        return next(self._lists(history, hidden, k, chosen))
+        return next(self._lists(history, hidden, k, chosen, diversity))
 
     def recommend_many(
         self,
@@ -89,6 +92,7 @@ class Ranker:
         k: int = 20,
         exclude: Iterable[Id] = (),
         only: Iterable[Id] | None = None,
+        diversity: float = 0.0,
     ) -> Iterator[tuple[Id, list[Recommendation]]]:
         """Each user's id and her k best items, as `recommend` gives them; by default everyone's.
 
@@ -99,6 +103,7 @@ class Ranker:
                 from 0, then stands for an id.
         """
         check_list_length(k)
+        check_diversity(diversity)
         if users is not None and items is not None:
             raise InputError("expected users or items, and not both")
         if items is not None:
@@ -109,24 +114,36 @@ class Ranker:
             names, histories = ids.take(numbers).values.tolist(), self._taken(numbers)
         barred = self._items(exclude, "excluded")
         chosen = None if only is None else self._items(only, "allowed")
-        return self._in_batches(names, histories, barred, k, chosen)
+
+        def lists(some: Pairs) -> Iterator[list[Recommendation]]:
+            hidden = some.union(self._pairs([barred] * some.n_users))
+            return self._lists(some, hidden, k, chosen, diversity)
+
+        return self._in_batches(names, histories, lists)
 
     def _in_batches(
-        self, names: list[Id], histories: Pairs, barred: np.ndarray, k: int, only: np.ndarray | None
+        self,
+        names: list[Id],
+        histories: Pairs,
+        lists: Callable[[Pairs], Iterator[list[Recommendation]]],
     ) -> Iterator[tuple[Id, list[Recommendation]]]:
         """Each person's name and list."""
         for start in range(0, len(names), _USERS_AT_ONCE):
             stop = min(start + _USERS_AT_ONCE, len(names))
             some = histories.rows(np.arange(start, stop))
-            hidden = some.union(self._pairs([barred] * (stop - start)))
-            yield from zip(names[start:stop], self._lists(some, hidden, k, only), strict=True)
+            yield from zip(names[start:stop], lists(some), strict=True)
 
     def _lists(
-        self, histories: Pairs, hidden: Pairs, k: int, only: np.ndarray | None
+        self,
+        histories: Pairs,
+        hidden: Pairs,
+        k: int,
+        only: np.ndarray | None,
+        diversity: float,
     ) -> Iterator[list[Recommendation]]:
         """A list for each history."""
         from elasticrec.evaluation.measure import add_votes
-        from elasticrec.evaluation.toplist import top_items
+        from elasticrec.evaluation.toplist import VARIED_AMONG, top_items, varied
 
         order = histories.order
         ages = None if order is None else histories.rank(-order)
@@ -136,9 +153,14 @@ class Ranker:
         if only is not None:
             outside = np.setdiff1d(np.arange(self.split.n_items), only)
             scores[:, outside] = -np.inf
-        best = top_items(scores, k, hidden)
+        best = top_items(scores, VARIED_AMONG * k if diversity else k, hidden)
         for items, found in zip(best.items.numpy(), best.scores.numpy(), strict=True):
-            yield self._named(items[items >= 0], found[items >= 0])
+            listed = np.flatnonzero(items >= 0)
+            if diversity:
+                listed = varied(
+                    found[listed].astype(np.float64), self.scorer.y[items[listed]], k, diversity
+                )
+            yield self._named(items[listed], found[listed])
 
     def _named(self, numbers: np.ndarray, scores: np.ndarray) -> list[Recommendation]:
         ids, titles = self.split.item_ids.take(numbers).values.tolist(), self.split.titles
@@ -227,7 +249,12 @@ class Ranker:
 
 
 def recommend_from_stream(
-    path: Path, items: Iterable[str], *, k: int = 20, exclude: Iterable[str] = ()
+    path: Path,
+    items: Iterable[str],
+    *,
+    k: int = 20,
+    exclude: Iterable[str] = (),
+    diversity: float = 0.0,
 ) -> list[Recommendation]:
     """The list of the device runtime, with titles where the file's `catalogue.json` lies beside it.
 
@@ -244,7 +271,7 @@ def recommend_from_stream(
                 stream.catalogue(catalogue)
             is_text = stream.info()["ids"] == "text"
             history, hidden = (_stream_ids(ids, is_text) for ids in (items, exclude))
-            found = stream.recommend(history, k=k, exclude=hidden)
+            found = stream.recommend(history, k=k, exclude=hidden, diversity=diversity)
             if found.unknown:
                 log.warning("%d of %d items given are unknown", found.unknown, len(history))
             return [Recommendation(each.id, each.score, each.title) for each in found]
@@ -265,6 +292,12 @@ def check_list_length(k: int) -> None:
     """Refuse a length that is no whole number of at least 1."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k is {k!r}, expected a whole number of at least 1")
+
+
+def check_diversity(diversity: float) -> None:
+    """Refuse a diversity that is no number from 0 to 1."""
+    if not isinstance(diversity, int | float) or not 0 <= diversity <= 1:
+        raise InputError(f"diversity is {diversity!r}, expected a number from 0 to 1")
 
 
 def check_ids(ids: Iterable[Id], what: str) -> list[Id]:

@@ -4,6 +4,7 @@ import csv
 
 import pytest
 
+from elasticrec.evaluation.lists import diversity_of
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
 from tests.cli.running import refused, run, run_json
@@ -66,6 +67,25 @@ def test_many_users_go_to_a_csv(tiny_model, ranker, tmp_path):
     expected = [(str(user), str(each.id)) for user, listed in lists.items() for each in listed]
     assert [(row[0], row[2]) for row in rows] == expected
     assert [row[1] for row in rows] == list("1234" * 3)
+
+
+def test_a_varied_list_is_more_varied_here_and_on_a_device(tiny_model, ranker):
+    asked = ("--items", "1003,1070", "-k", 10)
+    plain = run_json("recommend", tiny_model.root, *asked)
+    found = run_json("recommend", tiny_model.root, *asked, "--diversity", 0.6)
+    train = tiny_model.split.train
+    varied, usual = (
+        diversity_of(tiny_model.split.item_ids.numbers(ids(listed)).tolist(), train)
+        for listed in (found, plain)
+    )
+    assert varied > usual
+    assert found[0] == plain[0]
+    numbers = ",".join(map(str, tiny_model.split.item_ids.numbers([1003, 1070]).tolist()))
+    of_device = ("--items", numbers, "-k", 10, "--diversity", 0.6)
+    listed = run_json("recommend", tiny_model.stream_path, *of_device)
+    assert tiny_model.split.item_ids.values[ids(listed)].tolist() == ids(found)
+    ((_, many),) = ranker.recommend_many(items=[[1003, 1070]], k=10, diversity=0.6)
+    assert [each.id for each in many] == ids(found)
 
 
 @pytest.mark.parametrize(

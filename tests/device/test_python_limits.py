@@ -27,7 +27,7 @@ def run_alone(code):
 
 
 def test_it_is_one_short_file():
-    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) < 600
+    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) < 630
     assert [path.name for path in SOURCE.parent.glob("**/*.py")] == [SOURCE.name]
 
 

@@ -29,6 +29,7 @@ def a_question(made, rng):
         return [ids[i] for i in rng.integers(0, len(ids), rng.integers(0, most + 1))]
 
     asked = {"history": some(8), "exclude": some(3), "k": int(rng.choice([0, 1, 5, 100]))}
+    asked |= {"diversity": float(rng.choice([0, 0, 0.3, 1]))}
     asked |= {"repeat": bool(rng.integers(2)), "only": some(40) if rng.random() < 0.2 else None}
     vector = rng.standard_normal(8 * made.head.N) * (rng.random() > 0.1)
     return asked, vector.astype(np.float16) if rng.random() < 0.5 else None
@@ -53,6 +54,7 @@ def check_answers(made, seed, tile, n_questions=4):
                 texts(asked["exclude"]),
                 texts(asked["only"]),
                 asked["repeat"],
+                asked["diversity"],
             )
             found = stream.recommend(
                 **asked, vector=None if vector is None else vector_file(vector), why=True

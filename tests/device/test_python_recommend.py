@@ -57,6 +57,12 @@ def test_exclude_and_only_choose_from_the_same_order(stream):
     assert ids_of(stream.recommend([1], only=[777])) == []
 
 
+@pytest.mark.parametrize("diversity", [-0.1, 1.1, float("nan")])
+def test_a_diversity_is_from_0_to_1(stream, diversity):
+    with pytest.raises(TypeError, match=r"diversity: found .*, expected a number from 0 to 1"):
+        stream.recommend(diversity=diversity)
+
+
 def test_the_history_is_listed_only_if_it_may_repeat(stream):
     whole = ids_of(stream.recommend(k=100))
     without, repeat = (stream.recommend(whole[:2], k=100, repeat=each) for each in (False, True))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.evaluation.toplist import top_items, top_list
+from elasticrec.evaluation.toplist import top_items, top_list, varied
 
 torch = pytest.importorskip("torch")
 
@@ -60,3 +60,13 @@ def test_batch_equals_plain_sort(data) -> None:
     found = top_items(torch.from_numpy(scores.copy()), k, seen).items
     assert found.shape == (n_users, min(k, n_items))
     assert [[i for i in row if i >= 0] for row in found.tolist()] == expected
+
+
+def test_a_varied_list_takes_turns_between_two_kinds():
+    vectors = np.array([[3, 0], [5, 0], [1, 0], [0, 2], [0, 9], [0, 0]])
+    scores = np.array([10.0, 9.0, 8.0, 7.0, 6.0, 0.0])
+    assert varied(scores, vectors, 6, 0.0).tolist() == [0, 1, 2, 3, 4, 5]
+    assert varied(scores, vectors, 3, 0.5).tolist() == [0, 3, 5]  # a zero vector is like no other
+    assert varied(scores, vectors, 4, 0.2).tolist() == [0, 3, 1, 2]
+    assert varied(scores[:0], vectors[:0], 4, 0.5).tolist() == []
+    assert varied(np.ones(3), vectors[[0, 1, 3]], 2, 0.5).tolist() == [0, 2]

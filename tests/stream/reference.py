@@ -129,7 +129,9 @@ class Reference:
         return found
 
     # 8
-    def recommend(self, history=(), vector=None, k=20, exclude=(), only=None, repeat=False):
+    def recommend(
+        self, history=(), vector=None, k=20, exclude=(), only=None, repeat=False, diversity=0
+    ):
         """ids, scores, why (id or None, of each) and the count of unknown ids of the history."""
         h, unknown = self.numbers_of(history)
         scores = self.scores(h, vector)
@@ -138,9 +140,29 @@ class Reference:
         if only is not None:
             left_out |= set(range(self.file.V)) - set(self.numbers_of(only)[0])
         ranked = sorted((-score, item) for item, score in scores.items() if item not in left_out)
-        listed = [item for _, item in ranked[:k]]
+        listed = [item for _, item in ranked[: 5 * k if diversity else k]]
+        listed = self.varied(listed, scores, k, diversity) if diversity else listed
         ids = [self.id_of(item) for item in listed]
         return ids, [scores[item] for item in listed], [self.why(i, h) for i in listed], unknown
+
+    def varied(self, listed, scores, k, diversity):
+        """k of the listed items, one by one, that score high and differ from those before."""
+        lowest, highest = (scores[listed[-1]], scores[listed[0]]) if listed else (0, 0)
+        chosen = []
+
+        def value(item):
+            r = (scores[item] - lowest) / max(1, highest - lowest)
+            s = max([0.0, *(self.cosine(item, other) for other in chosen)])
+            return (1 - diversity) * r - diversity * s
+
+        while len(chosen) < min(k, len(listed)):
+            chosen.append(max((item for item in listed if item not in chosen), key=value))
+        return chosen
+
+    def cosine(self, item, other):
+        """The cosine of two items' vectors; 0 where one has none."""
+        dot = sum(a * b for a, b in zip(self.vector(item), self.vector(other), strict=True))
+        return dot / max(1, self.length(item) * self.length(other))
 
     def why(self, item, h):
         for number, vote in self.file.slots[item]:

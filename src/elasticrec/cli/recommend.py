@@ -30,6 +30,10 @@ def recommend(
     budget: Annotated[
         str | None, typer.Option(help="Rank with the file of this size; by default with all.")
     ] = None,
+    diversity: Annotated[
+        float,
+        typer.Option(help="Up to 1: how much items differ from those above.", min=0, max=1),
+    ] = 0.0,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
 ) -> None:
     """List the best items for a person, as a device would list them.
@@ -52,15 +56,18 @@ def recommend(
     if model.is_file():
         if items is None or budget is not None:
             raise InputError(f"{model}: is a stream, expected --items and no --budget")
-        listed = recommend_from_stream(model, _ids(items), k=k, exclude=_ids(exclude))
+        listed = recommend_from_stream(
+            model, _ids(items), k=k, exclude=_ids(exclude), diversity=diversity
+        )
         _print_json(listed) if json else _print_table(listed)
         return
     ranker = Ranker(Model.open(model), None if budget is None else Budget.parse(budget))
     if users_file is not None and out is not None:
-        _write_lists(ranker, users_file, k, _ids(exclude), out)
+        asked = {"k": k, "exclude": _ids(exclude), "diversity": diversity}
+        _write_lists(ranker, users_file, asked, out)
         return
     history = None if items is None else _ids(items)
-    listed = ranker.recommend(user, items=history, k=k, exclude=_ids(exclude))
+    listed = ranker.recommend(user, items=history, k=k, exclude=_ids(exclude), diversity=diversity)
     _print_json(listed) if json else _print_table(listed)
 
 
@@ -69,14 +76,14 @@ def _ids(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _write_lists(ranker: Ranker, users_file: Path, k: int, exclude: list[str], out: Path) -> None:
+def _write_lists(ranker: Ranker, users_file: Path, asked: dict[str, Any], out: Path) -> None:
     """Write every listed user's recommendations to one CSV."""
     from elasticrec.cli._output import read_ids, write_csv
     from elasticrec.files import check_writable
 
     check_writable(out)
     users = read_ids(users_file)
-    found, n = ranker.recommend_many(users, k=k, exclude=exclude), 0
+    found, n = ranker.recommend_many(users, **asked), 0
 
     def rows() -> Iterator[tuple[Any, ...]]:
         nonlocal n

@@ -68,6 +68,35 @@ def top_items(scores: Tensor, k: int, seen: Pairs | None = None) -> TopItems:
     return TopItems(items.masked_fill_(best == -torch.inf, -1), best)
 
 
+VARIED_AMONG = 5
+"""Times the length of a list: so many of the best items a varied list is chosen among."""
+
+
+def varied(scores: np.ndarray, vectors: np.ndarray, k: int, diversity: float) -> np.ndarray:
+    """Places of k items that score high and differ from those before them (MMR), in sequence.
+
+    The next item has the largest (1 - δ)·r - δ·s: r is its score, 1 for the best and 0 for the last
+    of those given, and s its largest cosine with an item chosen before, at least 0. Equal ones go
+    to the earlier place.
+
+    Args:
+        scores: (n,) falling.
+        vectors: (n, D) of the items, in any length; a zero vector is like no other.
+        diversity: δ, from 0 (the best k) to 1 (what differs most).
+    """
+    y = vectors.astype(np.float64)
+    lengths = np.sqrt((y * y).sum(axis=1))
+    worth = (scores - scores[-1:]) / np.maximum(scores[:1] - scores[-1:], 1e-12)
+    near, chosen = np.zeros(len(y)), np.zeros(0, np.int64)
+    while len(chosen) < min(k, len(y)):
+        value = (1 - diversity) * worth - diversity * near
+        value[chosen] = -np.inf
+        one = int(np.argmax(value))
+        chosen = np.append(chosen, one)
+        near = np.maximum(near, (y @ y[one]) / np.maximum(lengths * lengths[one], 1e-12))
+    return chosen
+
+
 def hide(scores: Tensor, indptr: Tensor, items: Tensor) -> None:
     """Set to -inf the scores (B, V) of row b's `items[indptr[b]:indptr[b + 1]]`."""
     import torch

@@ -5,7 +5,8 @@
 /** @typedef {Uint8Array<ArrayBuffer>} View bytes that are not copied */
 /** @typedef {number | bigint | string} Id an item's id; integers from 2^53 on are bigints */
 /** @typedef {{history?: Iterable<Id>, vector?: Bytes | null, k?: number, exclude?: Iterable<Id>,
- * only?: Iterable<Id> | null, repeat?: boolean, why?: boolean}} Ask as README.md explains */
+ * only?: Iterable<Id> | null, repeat?: boolean, why?: boolean,
+ * diversity?: number}} Ask as README.md explains */
 /** @typedef {{id: Id, number: number, score: number, why?: Id | null}} Listed one item of a list */
 /** @typedef {{items: Listed[], unknown: number}} List `unknown`: history ids that were skipped */
 /** @typedef {{ids: string[], titles: (string | null)[] | null}} Catalogue by item number */
@@ -444,9 +445,9 @@ export class Stream {
     }
   }
 
-  /** The list [7, 8]. @param {Float64Array} q @param {number[]} h @param {number} kind
-   * @param {Uint8Array} skip @param {number} k @param {boolean} why */
-  #list(q, h, kind, skip, k, why) {
+  /** The k best [7, 8]. @param {Float64Array} q @param {number[]} h @param {number} kind
+   * @param {Uint8Array} skip @param {number} k */
+  #best(q, h, kind, skip, k) {
     const { tables, votes } = this.#tablesOf(q, h.length, kind), V = skip.length, view = this.#view;
     const best = /** @type {{number: number, score: number}[]} */ ([]);
     let floor = k ? -Infinity : Infinity, y = q.slice(); // no score up to the floor is listed
@@ -477,8 +478,27 @@ export class Stream {
       }
     }
     cut();
-    return best.map(({ number, score }) => (
-      { id: this.id(number), number, score, ...(why && { why: this.#why(number, h) }) }));
+    return best;
+  }
+
+  /** Of items, best first, k that differ from those above them, too [8].
+   * @param {{number: number, score: number}[]} best @param {number} k @param {number} δ */
+  #varied(best, k, δ) {
+    const low = best.at(-1)?.score ?? 0, span = Math.max(1, (best[0]?.score ?? 0) - low);
+    const left = best.map(({ number, score }) => {
+      const y = new Float64Array(this.#head.dimensions), r = (score - low) / span, s = 0;
+      const length = this.#decode(number, covering(this.#codes, number, number + 1), y);
+      return { number, score, y, length, r, s };
+    });
+    return best.slice(0, k).map(() => {
+      const worth = left.map(({ r, s }) => (1 - δ) * r - δ * s);
+      const [one] = left.splice(worth.indexOf(worth.reduce((a, b) => Math.max(a, b))), 1);
+      for (const each of left) {
+        const dot = each.y.reduce((sum, value, k) => sum + value * one.y[k], 0);
+        each.s = Math.max(each.s, dot / Math.max(1, each.length * one.length));
+      }
+      return one;
+    });
   }
 
   /** A history item that votes for an item [8]. @param {number} number @param {number[]} h */
@@ -491,15 +511,19 @@ export class Stream {
 
   /** The k best items for a person, best first [8]. @param {Ask} [ask] @returns {List} */
   recommend(ask = {}) {
-    checkOptions(ask, 'history vector k exclude only repeat why', 'recommend');
+    checkOptions(ask, 'history vector k exclude only repeat why diversity', 'recommend');
     const { history = [], vector, k = 20, exclude = [], only, repeat = false, why = false } = ask;
+    const { diversity: δ = 0 } = ask;
+    if (!(δ >= 0 && δ <= 1)) throw new TypeError(`diversity: found ${δ}, expected 0 to 1`);
     if (!(Number.isInteger(k) && k >= 0)) throw new TypeError(`k: found ${k}, expected 0, 1, …`);
     const numbers = this.#numbersOf(history, 'history'), { items: V } = this.#head;
     const known = numbers.filter((i) => i >= 0).reverse(), h = [...new Set(known)].reverse();
     const skip = marksOf(V, [...this.#numbersOf(exclude, 'exclude'), ...(repeat ? [] : h)]);
     const kept = only && marksOf(V, this.#numbersOf(only, 'only'));
     for (let i = 0; i < V; i++) skip[i] |= this.#withdrawn[i] | (kept ? 1 - kept[i] : 0);
-    const items = this.#list(this.#personOf(h, vector), h, vector ? 1 : 0, skip, k, why);
+    const best = this.#best(this.#personOf(h, vector), h, vector ? 1 : 0, skip, δ ? 5 * k : k);
+    const items = (δ ? this.#varied(best, k, δ) : best).map(({ number, score }) => (
+      { id: this.id(number), number, score, ...(why && { why: this.#why(number, h) }) }));
     return { items, unknown: numbers.length - known.length };
   }
 
