@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from elasticrec import __version__
 from elasticrec.cli.inspect import choice_text
-from elasticrec.evaluation.baselines import BASELINES
 from elasticrec.files import written_whole
-from elasticrec.stream.curve import whom
+from elasticrec.stream.curve import LINES, whom
 from elasticrec_demo import pictures
 
 if TYPE_CHECKING:
@@ -58,8 +57,11 @@ def _sizes(shown: Shown) -> str:
     metric, full = curve["metric"], curve["full"][curve["metric"]]
     values = [(size.path.name, f"{size.n_bytes:,}", size.quality) for size in shown.sizes]
     values += [(f"RULE for {p.budget}", f"{p.n_bytes:,}", p.quality) for p in shown.rule]
-    values += [("trained vectors", f"{shown.model.table.items.size * 4:,}", full)]
-    values += [(name, "", curve[name][metric]) for name in BASELINES]
+    vectors = f"{shown.model.table.items.size * 4:,}"
+    values += [
+        (label, vectors if name == "full" else "", curve[name][metric])
+        for name, label in LINES.items()
+    ]
     cells = [(escape(n), size, f"{v:.4f}", f"{v / max(full, 1e-9):.0%}") for n, size, v in values]
     rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
     heads = "<th>file</th><th>bytes</th><th>" + metric + "</th><th>of trained vectors</th>"

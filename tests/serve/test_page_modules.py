@@ -12,6 +12,13 @@ from elasticrec.serve.page import FOLDER
 from elasticrec.stream.curve import prefix_composition
 from elasticrec.stream.index import index_of
 
+ANSWER = """
+for await (const line of (await import('node:readline')).createInterface(process.stdin)) {
+  const { module, expression } = JSON.parse(line), m = await import(module);
+  console.log(JSON.stringify(new Function('m', `return ${expression}`)(m)));
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
@@ -24,14 +31,18 @@ def run(tmp_path_factory):
     (folder / "package.json").write_text('{"type": "module"}')  # what browsers know by the tag
 
     def worth(module, expression):
-        code = f"const m = await import({json.dumps((folder / module).as_uri())});"
-        code += f"console.log(JSON.stringify({expression}));"
-        words = [node, "--input-type=module", "-e", code]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        asked = {"module": (folder / module).as_uri(), "expression": expression}
+        process.stdin.write(json.dumps(asked) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        assert line, "node ended; see what it printed"
+        return json.loads(line)
 
-    return worth
+    words = [node, "--input-type=module", "-e", ANSWER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, **pipes) as process:
+        yield worth
+        process.stdin.close()
 
 
 def test_numbers_are_spelled_as_people_read_them(run):

@@ -5,8 +5,8 @@ import { sizeText } from './words.js';
 /** @typedef {import('./models.js').Model} Model */
 /** @typedef {Record<string, number> & {bytes: number}} CurvePoint metrics by name */
 /** @typedef {{part: string, users: number, metric: string, measured?: string, person?: string,
- * points: CurvePoint[], full?: Record<string, number>, popularity?: Record<string, number>
- * }} MeasuredCurve */
+ * points: CurvePoint[], full?: Record<string, number>, itemknn?: Record<string, number>,
+ * popularity?: Record<string, number>}} MeasuredCurve */
 /** @typedef {{bytes: number, quality: number | null}} Point null where nothing was measured */
 
 const HELPS = 1.005; // less than half a per cent is within the noise of a few thousand users
@@ -42,10 +42,11 @@ export function enoughText(points) {
 }
 
 /** What the sizes may be compared with: name and quality. @param {MeasuredCurve} curve */
-export function levelsOf({ metric, full, popularity }) {
-  const [vectors, one] = [full?.[metric], popularity?.[metric]];
-  return Object.entries({ 'trained vectors alone': vectors, 'one list for all': one }).flatMap(
-    ([name, quality]) => (quality === undefined ? [] : [{ name, quality }]));
+export function levelsOf({ metric, full, itemknn, popularity }) {
+  const found = { 'trained vectors alone': full, 'counting pairs (ItemKNN)': itemknn,
+    'one list for all': popularity };
+  return Object.entries(found).flatMap(([name, measured]) => (
+    measured?.[metric] === undefined ? [] : [{ name, quality: measured[metric] }]));
 }
 
 /** The number of the size that was last used here, else of the one that is enough.
