@@ -14,7 +14,7 @@ BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchm
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node chromium nginx demo test test-slow mutants check check-js bench docs docs-site notebooks figures dist wheels tarball sbom clean
+.PHONY: help setup node chromium nginx gcc clang qemu-aarch64 demo test test-slow mutants check check-js bench docs docs-site notebooks figures dist wheels tarball sbom clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -31,14 +31,20 @@ $(READY): pyproject.toml constraints.txt device/python/pyproject.toml examples/p
 	  -c constraints.txt -e ".[train,serve,plots,dev]" -e device/python -e examples
 	@touch $@
 
-# Debian's programs for tests of JavaScript, of the page and of published files, where missing.
+# Debian's programs for tests of JavaScript, C, the page and published files, where missing.
 node: PACKAGES = nodejs
 node: TESTS = JavaScript
 chromium: PACKAGES = chromium fonts-dejavu-core
 chromium: TESTS = browser
 nginx: PACKAGES = nginx-light
 nginx: TESTS = published files
-node chromium nginx:
+gcc: PACKAGES = gcc libc6-dev
+gcc: TESTS = C
+clang: PACKAGES = clang
+clang: TESTS = sanitizer
+qemu-aarch64: PACKAGES = qemu-user
+qemu-aarch64: TESTS = foreign machines'
+node chromium nginx gcc clang qemu-aarch64:
 	@command -v $@ >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "==> installing Debian's $(PACKAGES) for the $(TESTS) tests" && \
@@ -53,11 +59,11 @@ demo: $(READY)       ## fit the embedded goodbooks, cut one stream at three size
 	@$(BIN)/python -m elasticrec demo $(if $(FRESH),--fresh)
 	@echo "==> to try it in a browser: $(BIN)/elasticrec serve --demo"
 
-test: $(READY) node chromium nginx  ## run the tests: fast, offline
+test: $(READY) node chromium nginx gcc  ## run the tests: fast, offline
 	@echo "==> tests (fast, offline)"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
 
-test-slow: $(READY)  ## run the tests that take minutes, a GPU or data from elsewhere
+test-slow: $(READY) node gcc clang qemu-aarch64  ## run the tests that take minutes, a GPU or data from elsewhere
 	@echo "==> slow tests; those without their GPU or data are skipped"
 	@$(BIN)/python -m pytest -q -m "slow or gpu or realdata"
 

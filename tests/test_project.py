@@ -48,7 +48,7 @@ def test_tab_completion_offers_the_recommender_without_loading_it():
     assert shown.stdout == "True False\n"
 
 
-BINARY = {".gz", ".npz", ".png", ".elastic", ".vector", ".withdrawn"}
+BINARY = {".gz", ".npz", ".png", ".elastic", ".vector", ".withdrawn", ".zip", ".wasm"}
 MACHINE_PATH = re.compile(r"(?<![\w.:/…-])/(?:work|tmp|root|home|opt|Users|mnt)/\w")
 
 

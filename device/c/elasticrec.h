@@ -265,10 +265,7 @@ static double er_times(double a, double b) {
 }
 
 /* The floor of a number that is 2^62 in size at most. */
-static int64_t er_floor(double x) {
-  int64_t whole = (int64_t)x;
-  return whole - ((double)whole > x);
-}
+static int64_t er_floor(double x) { return (int64_t)x - ((double)(int64_t)x > x); }
 
 /* The square root of a whole number up to 2^53, rounded to the nearest f64. */
 static double er_root(uint64_t n) {
@@ -416,7 +413,6 @@ typedef uint8x16_t er_16x8;
 #define ER_HIGH(x) vshrq_n_u8(x, 4)
 #define ER_ZIP(x, y) vzipq_u8(x, y).val[0], vzipq_u8(x, y).val[1]
 #define ER_AND(x, y) vandq_u8(x, y)
-/* A bit for each byte that is not 0. */
 static uint32_t ER_SOME(er_16x8 x) {
   static const uint8_t bits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   uint8x16_t set = vandq_u8(vtstq_u8(x, x), vld1q_u8(bits));
@@ -476,7 +472,6 @@ static uint8_t er_simd(void) {
   return ER_SIMD;
 #endif
 }
-
 #if ER_SIMD
 /* Adds what the bytes of 16 items at a time say, and tells how many items it has done. */
 static ER_FOR_16 uint32_t er_add_16(const uint8_t *table, const uint8_t *codes, uint32_t n,
@@ -509,7 +504,6 @@ static ER_FOR_16 void er_maybe(const uint8_t *masks, const uint8_t *low, const u
   }
 }
 #endif
-
 #if ER_SIMD == 2
 #define ER_TWICE(p) _mm256_broadcastsi128_si256(ER_LOAD(p))
 static ER_FOR_32 void er_add_pairs_32(__m256i x, __m256i y, int32_t *low, int32_t *high) {
@@ -614,16 +608,23 @@ static void er_place(er_stream *s, er_work *w) {
 
 /* ---- Vectors and gains [3, 7.3] ---- */
 /* Adds what a byte of a column says to a vector. */
-static void er_decode(er_stream *s, const er_work *w, uint32_t column, uint32_t code, int32_t *y) {
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((optimize("O3")))
+#endif
+static void er_decode(er_stream *s, const er_work *w, uint32_t column, uint32_t code,
+                      int32_t *restrict y) {
   const uint8_t *about = w->tables + 64 * (size_t)column;
   uint32_t book = er_16(about);
   const uint32_t *words = w->words + 32 * book;
   const int8_t *low = (const int8_t *)s->data + words[code & 15];
   const int8_t *high = (const int8_t *)s->data + words[16 + (code >> 4)];
-  int32_t scale = (int32_t)er_16(about + 4);
+  int16_t scale = (int16_t)er_16(about + 4);
   y += 8 * er_16(about + 2);
-  for (uint32_t block = s->width[book]; block; block--, y += 8, low += 8, high += 8)
-    for (int k = 0; k < 8; k++) y[k] += scale * (low[k] + high[k]);
+  for (uint32_t k = 0, n = 8u * s->width[book]; k < n; k += 8) {
+    int16_t both[8];
+    for (int j = 0; j < 8; j++) both[j] = (int16_t)(low[k + j] + high[k + j]);
+    for (int j = 0; j < 8; j++) y[k + j] += scale * both[j];
+  }
 }
 static uint64_t er_square(const int32_t *y, uint32_t n) {
   uint64_t sum = 0;
@@ -1160,7 +1161,8 @@ int elasticrec_id_of(er_stream *s, uint32_t item, elasticrec_id *id) {
 
 /* ---- The person [6] ---- */
 static uint32_t *er_cell(const er_work *w, uint32_t number) {
-  uint32_t i = number * 2654435761u >> 7;
+  uint32_t i = number * 2654435761u;
+  i ^= i >> 15;
   while (w->known[i &= w->known_mask] && w->known[i] != number + 1) i++;
   return w->known + i;
 }
@@ -1275,7 +1277,6 @@ static void er_person(er_stream *s, er_work *w, int by_vector) {
 }
 
 /* ---- Scores [7] ---- */
-/* Adds what a column's bytes say of some items to their sums. */
 static void er_add_plain(const uint8_t *table, const uint8_t *codes, uint32_t n, int32_t *sums) {
   int32_t said[256], t[32];
   for (uint32_t i = 0; i < 32; i++) {
@@ -1474,7 +1475,6 @@ int elasticrec_similar(er_stream *s, elasticrec_id id, uint32_t k, void *work, s
   return answer->unknown ? ELASTICREC_UNKNOWN : ELASTICREC_OK;
 }
 
-/* ---- Errors ---- */
 /* In a form, digits stand for the numbers of an error, and W for its words. */
 size_t elasticrec_explain(const er_error *e, char *text, size_t size) {
   const uint64_t numbers[4] = {e->chunk, e->found, e->low, e->high};
@@ -1494,5 +1494,4 @@ size_t elasticrec_explain(const er_error *e, char *text, size_t size) {
   if (size) text[at < size ? at : size - 1] = 0;
   return at;
 }
-
 #endif /* ELASTICREC_IMPLEMENTATION */

@@ -8,7 +8,9 @@
  *     ask K REPEAT VECTOR HISTORY EXCLUDE ONLY|all
  *                                          -> ok UNKNOWN QUESTION_BYTES ID:SCORE:WHY ... | refused
  *     similar ID K                         -> as ask | unknown
- *     ids, info, find ID, speed ROUNDS K HISTORY
+ *     ids, info, find ID
+ *     speed ROUNDS K HISTORY               -> ok MS ..., of the processor's time, for each round
+ *     cycle ROUNDS K HISTORY               -> ok MS, of opening, ranking and closing once
  *     short                                -> memory WHY, for a byte too little to open, and to ask
  *     root NUMBER                          -> ok BITS, of the f64 that is its square root
  */
@@ -210,25 +212,24 @@ static void withdraw(char *rest) {
   free(file);
 }
 
-static void ask(char *rest, int rounds) {
+static double milliseconds(void) { return (double)clock() * 1000 / CLOCKS_PER_SEC; }
+
+static void ask(char *rest) {
   elasticrec_question question;
   elasticrec_answer answer;
-  list history, exclude = {NULL, 0, NULL}, only = {NULL, 0, NULL};
+  list history, exclude, only = {NULL, 0, NULL};
   uint8_t *vector = NULL;
   char *text;
   memset(&question, 0, sizeof question);
   question.k = (uint32_t)strtoul(word(&rest), NULL, 10);
-  if (!rounds) {
-    question.repeat = word(&rest)[0] == '1', question.why = 1;
-    text = word(&rest);
-    if (strcmp(text, "none")) {
-      vector = from_hex(text, strlen(text), &question.vector_bytes);
-      question.vector = vector;
-    }
+  question.repeat = word(&rest)[0] == '1', question.why = 1;
+  text = word(&rest);
+  if (strcmp(text, "none")) {
+    vector = from_hex(text, strlen(text), &question.vector_bytes);
+    question.vector = vector;
   }
-  history = read_ids(word(&rest));
-  if (!rounds) exclude = read_ids(word(&rest)), text = word(&rest);
-  if (!rounds && strcmp(text, "all")) only = read_ids(text);
+  history = read_ids(word(&rest)), exclude = read_ids(word(&rest)), text = word(&rest);
+  if (strcmp(text, "all")) only = read_ids(text);
   question.history = history.ids, question.n_history = history.n;
   question.exclude = exclude.ids, question.n_exclude = exclude.n;
   question.only = only.ids, question.n_only = only.n;
@@ -237,17 +238,46 @@ static void ask(char *rest, int rounds) {
     void *scratch = room(size);
     elasticrec_item *items = (elasticrec_item *)room(question.k * sizeof *items);
     int verdict = elasticrec_recommend(&stream, &question, scratch, size, items, &answer, &failure);
-    clock_t start = clock();
-    for (int i = 0; i < rounds; i++)
-      elasticrec_recommend(&stream, &question, scratch, size, items, &answer, &failure);
-    if (rounds)
-      printf("ok %.6f", (double)(clock() - start) * 1000 / CLOCKS_PER_SEC / rounds);
-    else
-      put_answer(verdict, items, &answer, size);
+    put_answer(verdict, items, &answer, size);
     free(scratch), free(items);
   }
   free(vector), free(history.ids), free(history.text), free(exclude.ids), free(exclude.text);
   free(only.ids), free(only.text);
+}
+
+/* Asks one question again and again; `anew` opens the stream before each, in memory of its own. */
+static void speed(char *rest, int anew) {
+  elasticrec_question question;
+  elasticrec_answer answer;
+  elasticrec_sizes sizes = {0, 0};
+  int rounds = atoi(word(&rest)), verdict = ELASTICREC_OK;
+  double start = milliseconds(), now;
+  list history;
+  memset(&question, 0, sizeof question);
+  question.k = (uint32_t)strtoul(word(&rest), NULL, 10);
+  history = read_ids(word(&rest));
+  question.history = history.ids, question.n_history = history.n;
+  elasticrec_size(stream.data, stream.end, 0, &sizes, &failure);
+  if (!anew) printf("ok");
+  for (int i = 0; i < rounds && verdict == ELASTICREC_OK; i++) {
+    elasticrec_stream other = stream;
+    void *own = anew ? room(sizes.stream) : NULL, *reading = anew ? room(sizes.work) : NULL;
+    elasticrec_item *items = (elasticrec_item *)room(question.k * sizeof *items);
+    size_t size;
+    void *scratch;
+    if (anew)
+      verdict = elasticrec_open(&other, stream.data, stream.end, NULL, 0, own, sizes.stream,
+                                reading, sizes.work, &failure);
+    size = elasticrec_question_bytes(&other, &question);
+    scratch = room(size), now = milliseconds();
+    if (verdict == ELASTICREC_OK)
+      verdict = elasticrec_recommend(&other, &question, scratch, size, items, &answer, &failure);
+    if (!anew) printf(" %.4f", milliseconds() - now);
+    free(scratch), free(items), free(own), free(reading);
+  }
+  if (verdict != ELASTICREC_OK) refused(verdict);
+  else if (anew) printf("ok %.4f", (milliseconds() - start) / rounds);
+  free(history.ids), free(history.text);
 }
 
 static void similar(char *rest) {
@@ -320,7 +350,7 @@ int main(void) {
     if (!strcmp(verb, "open")) open_stream(rest);
     if (!strcmp(verb, "refresh")) refresh(rest);
     if (!strcmp(verb, "withdraw")) withdraw(rest);
-    if (!strcmp(verb, "ask")) ask(rest, 0);
+    if (!strcmp(verb, "ask")) ask(rest);
     if (!strcmp(verb, "similar")) similar(rest);
     if (!strcmp(verb, "find")) find(rest);
     if (!strcmp(verb, "info")) info();
@@ -331,10 +361,8 @@ int main(void) {
       memcpy(&bits, &root, 8);
       printf("ok %llu", (unsigned long long)bits);
     }
-    if (!strcmp(verb, "speed")) {
-      int rounds = atoi(word(&rest));
-      ask(rest, rounds);
-    }
+    if (!strcmp(verb, "speed")) speed(rest, 0);
+    if (!strcmp(verb, "cycle")) speed(rest, 1);
     if (!strcmp(verb, "ids")) {
       uint32_t n = stream.id_kind ? stream.n_ids : stream.n_items;
       printf("ok");
