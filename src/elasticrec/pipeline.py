@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -225,8 +226,14 @@ def train(
         except InputError:
             checkpoint.unlink()
 
+    said: list[str] = []
+
     def on_step(step: Step) -> None:
         log.info("%s", step)
+        if not said:
+            whole = (1 + REST_OF_A_FIT) * step.seconds_left / 60
+            said.append(f"{step}; a whole fit about {math.ceil(whole)} min")
+            report("train", said[0])
         _tell(callbacks, "train", step.done, {"loss": step.loss})
 
     with _timed(model, "train", report, f"{preset.train.base}, {sized.epochs} epochs"):
