@@ -182,3 +182,13 @@ def test_the_id_is_that_of_codes_and_lists_alone(model: Model) -> None:
     assert model.id == before
     model.save_part("neighbours", Text("other lists"))
     assert model.id != before
+
+
+def test_reprs_are_short(tiny_model):
+    parts = [tiny_model, *(getattr(tiny_model, n) for n in ("split", "table", "codes"))]
+    parts += [tiny_model.neighbours, tiny_model.split.train, tiny_model.split.item_ids]
+    for part in parts:
+        assert type(part).__name__ in repr(part)
+        assert len(repr(part)) < 200
+    assert repr(tiny_model.split.user_ids).startswith("Ids(300: 0, 7, 14, …)")
+    assert "300 users, 200 items" in repr(tiny_model.split)

@@ -348,6 +348,21 @@ def test_columns_of_a_frame_may_be_named(visits) -> None:
     assert pairs_of(fitted.model) == sorted(visits)
 
 
+def test_rows_are_chosen_and_weighed_as_on_the_command_line(visits) -> None:
+    import polars
+
+    who, what = zip(*visits, strict=True)
+    stars = [1 + i % 5 for i in range(len(visits))]
+    frame = polars.DataFrame({"user": who, "item": what, "stars": stars})
+    liked = [pair for pair, n in zip(visits, stars, strict=True) if n >= 3]
+    asked = {"min_interactions": 1}
+    for chosen in ({"min_rating": 3}, {"where": "stars >= 3"}, {"weight": "stars >= 3"}):
+        assert pairs_of(quick(epochs=1).fit(frame, **asked, **chosen).model) == sorted(liked)
+    weighed = quick(epochs=1).fit(frame, **asked, weight="stars").model
+    assert pairs_of(weighed) == sorted(visits)
+    assert set(weighed.split.train.weights.tolist()) == {1, 2, 3, 4, 5}
+
+
 def test_rare_users_are_left_out_by_default(visits) -> None:
     with pytest.raises(InputError, match="nothing is left after filtering"):
         quick().fit(as_interactions(visits), min_interactions=10)

@@ -64,6 +64,9 @@ class Model:
         self.content = content
         """What `model.json` says."""
 
+    def __repr__(self) -> str:
+        return f"Model({str(self.root)!r}, {', '.join(self.content['parts']) or 'empty'})"
+
     @classmethod
     def create(cls, root: Path | str) -> Model:
         """The model of a new or empty folder, or of one that is being made."""

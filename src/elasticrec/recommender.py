@@ -132,6 +132,9 @@ class ElasticRecommender:
         item: str | None = None,
         time: str | None = None,
         rating: str | None = None,
+        min_rating: float | None = None,
+        where: str | None = None,
+        weight: str | None = None,
         titles: Path | str | None = None,
         min_interactions: int | None = None,
         callbacks: Sequence[Callback] = (),
@@ -143,6 +146,9 @@ class ElasticRecommender:
                 a pandas or polars frame, a scipy sparse (users, items) matrix, `Interactions`, or
                 `goodbooks`; or a `Split`, or the path of one, used as it is.
             user, item, time, rating: columns; found by their usual names by default.
+            min_rating: leave out smaller ratings.
+            where: rows to read, in SQL: `event = 'purchase'`.
+            weight: how much rows count in training: a column, or an expression in SQL.
             titles: a table with an item and a title column.
             min_interactions: fewest per user and per item; the others are left out.
             callbacks: told numbers while it trains and measures, for trackers; called with the
@@ -154,7 +160,7 @@ class ElasticRecommender:
         from elasticrec.pipeline import fit
 
         reading = PrepareConfig(
-            columns=Columns(user, item, rating, time),
+            columns=Columns(user, item, rating, time, min_rating, where=where, weight=weight),
             titles=None if titles is None else _path(titles, "titles"),
             min_interactions=min_interactions,
             seed=self.seed,

@@ -102,6 +102,9 @@ class Composition:
         """Every item has the same number of columns and slots."""
         return cls(np.full(n_items, columns), np.full(n_items, slots))
 
+    def __repr__(self) -> str:
+        return f"Composition({self.n_items:,} items, {len(self.runs()):,} ranges)"
+
     @property
     def n_items(self) -> int:
         """V."""

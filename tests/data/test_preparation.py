@@ -29,6 +29,8 @@ def test_read_filter_split(shop, caplog):
     assert (split.name, split.kind) == ("shop", "random-70-10-20")
     assert "rare" not in split.user_ids.values.tolist()
     assert caplog.messages == [
+        f"{shop}: every row counts alike, whatever its 'rating'; min-rating, where or weight make "
+        "use of it",
         f"{shop}: 121 interactions of 13 users with 10 items; 0 rows repeat one",
         f"{shop}: left out 1 of 13 users and 0 of 10 items with fewer than 10 interactions, and "
         "with them 1 of 121 interactions; 12 users, 10 items and 120 interactions stay "

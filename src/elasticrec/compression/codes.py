@@ -44,6 +44,9 @@ class Codes:
     rotation: np.ndarray
     """(D, D) float32 orthogonal: a table's vector x is coded as x @ rotation."""
 
+    def __repr__(self) -> str:
+        return f"Codes({self.n_items:,} items, {self.n_columns} columns)"
+
     @property
     def n_items(self) -> int:
         """V."""

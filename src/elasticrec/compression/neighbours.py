@@ -34,6 +34,9 @@ class Neighbours:
     min_support: int = 1
     """Distinct persons behind every entry, at least."""
 
+    def __repr__(self) -> str:
+        return f"Neighbours({self.n_items:,} items, up to {self.slots} each)"
+
     @property
     def n_items(self) -> int:
         """V."""

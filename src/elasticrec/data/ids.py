@@ -24,6 +24,10 @@ class Ids:
     values: np.ndarray
     """(n,) int64, or object holding only `int` (beyond 64 bits) or only `str`."""
 
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(self.of_number(n)) for n in range(min(3, len(self))))
+        return f"Ids({len(self):,}: {shown}{', …' if len(self) > 3 else ''})"
+
     def __len__(self) -> int:
         return len(self.values)
 

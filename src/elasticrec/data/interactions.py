@@ -31,6 +31,9 @@ class Pairs:
     weights: np.ndarray | None = None
     """(n,) float32 above 0: how much training makes of each pair; None where all count alike."""
 
+    def __repr__(self) -> str:
+        return f"Pairs({len(self):,} of {self.n_users:,} users and {self.n_items:,} items)"
+
     @property
     def n_users(self) -> int:
         """Number of users, with pairs here or not."""
@@ -218,6 +221,10 @@ class Interactions:
     """(V,) object array of str: one title per item, "" where unknown."""
     name: str = "data"
     """The name of the data in results and messages."""
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.user_ids):,} users, {len(self.item_ids):,} items"
+        return f"Interactions({self.name!r}, {counts}, {len(self.pairs):,} interactions)"
 
     @classmethod
     def of_columns(

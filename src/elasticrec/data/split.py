@@ -48,6 +48,11 @@ class Split:
     """Origin of the parts: `random-70-10-20`, `last-70-10-20`, `temporal-70-10-20`; of a published
     train and test, by the choice of validation from train: `published-last`, `published-random`."""
 
+    def __repr__(self) -> str:
+        pairs = len(self.train) + len(self.validation) + len(self.test)
+        counts = f"{self.n_users:,} users, {self.n_items:,} items, {pairs:,} interactions"
+        return f"Split({self.name!r}, {counts}, {self.kind})"
+
     @property
     def n_users(self) -> int:
         """Number of users, with pairs or not."""

@@ -36,6 +36,10 @@ class BlockTable:
     popularity_exponent: float = 0.0
     """Scores are multiplied by an item's relative popularity to this power."""
 
+    def __repr__(self) -> str:
+        shape = f"{self.n_items:,} items, {self.n_blocks} blocks of {self.block_size}"
+        return f"BlockTable({self.base}, {shape})"
+
     @property
     def n_items(self) -> int:
         """V."""

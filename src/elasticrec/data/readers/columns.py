@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+log = logging.getLogger(__name__)
 
 USUAL_NAMES = {
     "user": (
@@ -103,7 +106,11 @@ class Columns:
                 f"{where}: columns {names} are not all different, expected one for each"
             )
         if self.min_rating is None:
-            chosen.pop("rating", None)  # not read, but a wrong name is refused all the same
+            unread = chosen.pop("rating", None)  # a wrong name is refused all the same
+            unread = next(iter(_usual("rating", found)), None) if unread is None else unread
+            if unread is not None and self.where is None and self.weight is None:
+                log.info("%s: every row counts alike, whatever its %r; min-rating, where or weight "
+                         "make use of it", where, found[unread])  # fmt: skip
         named = {f"={name}": name for text in (self.where, self.weight) for name in names_in(text)}
         return chosen | {key: position("", name, found, where) for key, name in named.items()}
 
@@ -125,8 +132,8 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
         )
     shown = ", ".join(repr(name[:40]) for name in list(found)[:12]) or "none"
     hint = ""
-    if found and not any(name.strip()[:1].isalpha() for name in found):
-        hint = "; a table without a header needs names for its columns: user,item,rating,time"
+    if any(name.strip().replace(".", "").isdigit() for name in found):
+        hint = "; a table without a header needs --columns, such as user,item,rating,time"
     raise InputError(f"{where}: found columns {shown}; expected {expected}{hint}")
 
 
