@@ -120,12 +120,20 @@ def draw() -> None:
     for metric in ("recall@50", "recall@20"):
         print(tables.by_size(EXPERIMENT, (METHOD,), metric))
     found, colours = quality(), (figures.OURS, figures.SECOND, *figures.OTHERS)
-    with figures.panels(EXPERIMENT, width=6.6, height=3.6) as axes:
+    with figures.panels(EXPERIMENT, about=drawn(), width=6.6, height=3.6) as axes:
         shown = [
             Line(PLAIN[name], points, colour)
             for (name, points), colour in zip(found.items(), colours, strict=False)
         ]
         figures.draw(axes[0, 0], shown, METRIC)
+
+
+def drawn() -> str:
+    """The numbers of the picture, which its file holds, too."""
+    return "; ".join(
+        f"{name} " + ", ".join(f"{size:g}: {value:.4f}" for size, value in points.items())
+        for name, points in quality().items()
+    )
 
 
 def quality() -> dict[str, dict[float, float]]:

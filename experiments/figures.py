@@ -24,10 +24,13 @@ OTHERS = ("#5b6770", "#4d7a57", "#8a5a2b", "#3f6f96", "#9c4a68", "#6d6d24", "#7a
 
 
 @contextmanager
-def panels(name: str, columns: int = 1, rows: int = 1, **size: float) -> Iterator[np.ndarray]:
+def panels(
+    name: str, columns: int = 1, rows: int = 1, about: str = "", **size: float
+) -> Iterator[np.ndarray]:
     """(rows, columns) axes to draw on; afterwards `docs/figures/<name>.svg` is written.
 
     Args:
+        about: the numbers that are drawn, to be written into the file.
         size: `width` and `height` of one panel in inches.
     """
     import matplotlib
@@ -46,7 +49,7 @@ def panels(name: str, columns: int = 1, rows: int = 1, **size: float) -> Iterato
         try:
             yield axes
             FOLDER.mkdir(parents=True, exist_ok=True)
-            figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
+            figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None, "Description": about})
         finally:
             pyplot.close(figure)
 

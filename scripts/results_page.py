@@ -100,7 +100,7 @@ def rivals_table() -> str:
 
 def results() -> str:
     """The short page."""
-    picture = figures.link(orders.EXPERIMENT, "Recall@50 by bytes per item, three orders")
+    picture = figures.link(default.EXPERIMENT, "Recall@50 by bytes per item on all data sets")
     return PAGE.format(
         default=tables.by_size(default.EXPERIMENT, [default.METHOD], part="validation") or NOT_YET,
         picture=picture,
@@ -120,6 +120,8 @@ def formats_page() -> str:
 def orders_page() -> str:
     """Three orders at every size."""
     parts = ["# The order of the stream\n"]
+    if picture := figures.link(orders.EXPERIMENT, "Recall@50 by bytes per item, three orders"):
+        parts.append(picture.replace("](figures", "](../figures"))
     for person in orders.BASES:
         for simple in (orders.ALIKE, orders.POPULAR):
             shown = orders.leads(person, simple)

@@ -1,6 +1,6 @@
 """The results page: short, and honest about what was not measured."""
 
-from experiments import comparing, lines
+from experiments import comparing, default, figures, lines
 from scripts import results_page
 
 
@@ -30,3 +30,9 @@ def test_a_lead_is_shown_with_its_corrected_p(results):
     assert "| Gowalla | +10.0% | +10.0% at 11 | **0.001** |" in results_page.results()
     assert "| Gowalla | 11 | 0.2200 | 0.2000 | +10.0% | **0.001** |" in results_page.formats_page()
     assert comparing.ALPHA == 0.05
+
+
+def test_the_picture_of_the_readme_shows_the_lines_that_there_are():
+    text = (figures.FOLDER / f"{default.EXPERIMENT}.svg").read_text()
+    assert "gowalla 6: " in default.drawn()
+    assert default.drawn() in text, "run make figures"
