@@ -35,7 +35,7 @@ def pages() -> dict[str, str]:
         "docs/index.md": "index.md",
         "CONTRIBUTING.md": "contributing.md",
         "CHANGELOG.md": "changelog.md",
-        "SECURITY.md": "security.md",
+        "SECURITY.md": "reporting.md",
         "experiments/README.md": "experiments.md",
         "benchmarks/README.md": "benchmarks.md",
     }
@@ -56,13 +56,14 @@ def navigation() -> list[dict[str, Any]]:
     parts = {
         "Start": ["index.md", "getting-started.md", "notebooks/own-data.md",
                   "notebooks/browser.md", "notebooks/sizes.md"],
-        "Concepts": ["concepts.md", "compression.md", "ordering.md", "privacy.md", "paper.md"],
+        "Concepts": ["concepts.md", "compression.md", "ordering.md", "privacy.md", "security.md",
+                     "paper.md"],
         "Recipes": ["recipes.md", "data.md", "deploy.md"],
         "Runtimes": ["runtimes.md", "stream-format.md", *devices],
         "Reference": ["api.md", "cli.md", "http-api.md"],
         "Results": ["results.md", "results/formats.md", "results/orders.md", "results/rivals.md",
                     "results/first-release.md", "experiments.md", "benchmarks.md"],
-        "Project": ["contributing.md", "changelog.md", "security.md"],
+        "Project": ["contributing.md", "changelog.md", "reporting.md"],
     }  # fmt: skip
     listed = {place for part in parts.values() for place in part}
     parts["Project"] += sorted(places - listed)

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from scripts import docs_site
 from tests.serve.browsing import OPTIONS, chromium
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,6 +61,11 @@ def test_every_page_is_there(site, pages):
     books = {f"notebooks/{name}.html" for name in ("own-data", "browser", "sizes")}
     assert docs | books | {"device/python.html", "device/js.html", "contributing.html"} <= names
     assert "elasticrec_device" in (site / "api.html").read_text()
+
+
+def test_no_page_takes_the_place_of_another():
+    places = [place for name, place in docs_site.pages().items() if name != "docs/index.md"]
+    assert sorted(places) == sorted(set(places))
 
 
 def test_every_link_leads_somewhere(site, pages):

@@ -48,6 +48,7 @@ def test_no_name_crosses_another_or_is_cut_off():
     ticks = [label.get_window_extent() for label in axes.get_xticklabels()]
     for group in (names, ticks):
         assert not any(a.overlaps(b) for n, a in enumerate(group) for b in group[:n])
+    assert max(box.y1 for box in names) < axes.bbox.y1 + 10
     inside = figure.bbox.padded(1)
     assert all(inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1) for box in names)
     assert not any(line.get_clip_on() for line in axes.lines)

@@ -107,6 +107,7 @@ def _name(
     """Write each line's name to the right of the plot, at its end's height or near it."""
     high = axes.get_ylim()[1]
     heights = spread([y for _, y in ends], gap * high)
+    heights = [height - max(0.0, max(heights) - high) for height in heights]
     for line, (x, y), height in zip(lines, ends, heights, strict=True):
         axes.annotate(
             line.name, xy=(x, y), xytext=(1.04, height), textcoords=axes.get_yaxis_transform(),
