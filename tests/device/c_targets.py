@@ -65,3 +65,9 @@ def build_driver(target, folder):
     words = [*ZIG, "-target", target.triple, *target.options, *STRICT, "-O2"]
     run([*words, str(DRIVER), "-o", str(made)])
     return made
+
+
+def code_bytes(made):
+    """Bytes of machine code and constants in an object file, by LLVM's `size`."""
+    said = subprocess.run(["llvm-size", str(made)], check=True, capture_output=True, text=True)
+    return sum(map(int, said.stdout.splitlines()[1].split()[:2]))
