@@ -1323,8 +1323,8 @@ static void er_votes(er_stream *s, const er_work *w, const er_chunk *c, uint32_t
     er_maybe(w->masks, low, high, n, maybe);
     for (; n - k >= 16; k += 16)
       for (uint32_t some = maybe[k / 16]; some; some &= some - 1) {
-        uint32_t j = k + (uint32_t)__builtin_ctz(some);
-        er_vote(s, w, c, i + j, scores + j);
+        uint32_t j = k + (uint32_t)__builtin_ctz(some), key = low[j] | (high[j] & 127u) << 8;
+        if (w->filter[key >> 3] >> (key & 7) & 1) er_vote(s, w, c, i + j, scores + j);
       }
   }
 #endif
