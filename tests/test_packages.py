@@ -54,6 +54,14 @@ def test_the_wheel_is_small_and_the_source_lean(built):
     }
 
 
+def test_the_wheel_holds_the_page_whole(built):
+    with zipfile.ZipFile(built["elasticrec.whl"]) as archive:
+        inside = {name for name in archive.namelist() if "/serve/page/" in name}
+    folder = ROOT / "src"
+    there = (folder / "elasticrec" / "serve" / "page").iterdir()
+    assert {path.relative_to(folder).as_posix() for path in there if path.is_file()} == inside
+
+
 def test_the_metadata_say_where_the_project_is(built):
     for name in ("elasticrec", "elasticrec_device", "elasticrec_demo"):
         found = metadata(built[f"{name}.whl"])
