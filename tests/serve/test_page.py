@@ -197,7 +197,9 @@ def test_the_first_screen_is_useful_within_a_second_on_a_slow_network(browser, d
         page.get_by_role("button", name="Like The Book Thief").click()
         page.locator("#ranked", has_text="for 1 title you like, ranked here").wait_for()
         context.close()
-    assert min(took) < 1_000, took
+        if took[-1] < 1_000:
+            return
+    raise AssertionError(f"the first list took {took} ms")
 
 
 class Slow(http.server.SimpleHTTPRequestHandler):
