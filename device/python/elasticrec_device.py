@@ -333,7 +333,11 @@ class _Arrived:
                 words, code = self.codebooks[codebook] * np.int32(scale), codes[a:b]
                 apart = b == a or at[b - 1] - at[a] >= b - a
                 which = at[a:b] if apart else slice(at[a], at[b - 1] + 1)
-                said = words.take(code & 15, axis=0) + words[16:].take(code >> 4, axis=0)
+                if b - a > 512:
+                    every = (words[16:, None] + words[:16]).reshape(256, -1)
+                    said = every.take(code, axis=0)
+                else:
+                    said = words.take(code & 15, axis=0) + words[16:].take(code >> 4, axis=0)
                 y[which, f : f + words.shape[1]] += said
         return y, np.sqrt(np.einsum("ij,ij->i", y, y, dtype=np.float64))  # exact: up to 2^53
 

@@ -15,6 +15,7 @@ import pytest
 import elasticrec_device
 from benchmarks.device import MEMORY_LIMIT, peak_bytes
 from benchmarks.plain.stream import make_stream, seal, slot_payload
+from tests.device import crafted
 
 SOURCE = Path(elasticrec_device.__file__)
 
@@ -81,36 +82,13 @@ def cost(data, history):
         tracemalloc.stop()
 
 
-@pytest.fixture(scope="module")
-def ordinary():
-    """An ordinary stream of 5 MB and its cost."""
-    data = make_stream(40_000, 125)[0]
-    return data, cost(data, range(0, 40_000, 900))
-
-
-def tiny_chunks():
-    """As many chunks as the page allows in 5 MB."""
-    return make_stream(40_000, 125, piece_bytes=2300)[0]
-
-
-def many_columns():
-    """1,024 columns of 4,900 items."""
-    rng = np.random.default_rng(0)
-    chunks = [(1, 1, 0, 0, 32, rng.bytes(256))]
-    entries = b"".join(struct.pack("<4H2f", 0, c % 16, 1, 0, 0.5, 0.5) for c in range(1024))
-    chunks.append((2, 0, 0, 0, 1024, entries))
-    chunks += [(3, 0, c, 0, 4900, rng.bytes(4900)) for c in range(1024)]
-    return seal(4900, chunks)
-
-
-@pytest.mark.parametrize("hostile", [tiny_chunks, many_columns])
-def test_a_hostile_shape_costs_little_more_than_an_ordinary_one(ordinary, hostile):
-    data, (seconds, peak) = ordinary
-    bad = hostile()
-    assert 0.95 < len(bad) / len(data) < 1.1
-    worst, most = cost(bad, range(0, 4900, 110))
-    assert most + len(bad) < 2 * (peak + len(data))
-    assert worst < 4 * seconds  # about 2; what else runs on the machine may change that
+@pytest.mark.parametrize("make", crafted.CRAFTED)
+def test_a_crafted_stream_costs_little_more_than_an_ordinary_one(make):
+    bad = make()
+    peer = crafted.ordinary(bad)
+    (worst, most), (seconds, peak) = cost(bad, crafted.HISTORY), cost(peer, crafted.HISTORY)
+    assert most + len(bad) < 2 * (peak + len(peer))
+    assert worst < 4 * seconds  # at most 2; what else runs on the machine may change that
 
 
 def sparse(V):
