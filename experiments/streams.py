@@ -67,11 +67,14 @@ def trained(
     """
     if task.tables is not None:
         return kept_table(task.tables, task.dataset, config.seed, split, order)
-    from elasticrec.training.loop import train
+    from elasticrec.training.loop import choose_temperature, train
 
     key = config_hash([asdict(config), split.fingerprint(), code_hash(*TRAINING)])
     path = TABLES / f"{task.dataset}-{config.base}-{config.seed}-{key}.safetensors"
     if not path.exists():
+        if config.temperatures:
+            choice = choose_temperature(split, config, device=task.device)
+            config = replace(config, temperature=float(choice.chosen))
         table = train(split, config, device=task.device).table
         path.parent.mkdir(parents=True, exist_ok=True)
         table.save(path)

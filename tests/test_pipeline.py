@@ -12,7 +12,6 @@ import pytest
 from elasticrec import pipeline
 from elasticrec.data.synthetic import planted_world
 from elasticrec.errors import InputError
-from elasticrec.evaluation.choosing import Choice
 from elasticrec.model import Model
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
@@ -186,6 +185,25 @@ def test_a_refit_that_is_cut_off_leaves_the_measured_model_and_goes_on(
     assert again.stream_path.read_bytes() == made.stream_path.read_bytes()
 
 
+def test_the_temperature_is_chosen_once(tiny_split, tiny_preset, tmp_path, monkeypatch) -> None:
+    train = replace(tiny_preset.train, temperatures=(0.2,), temperature=0.01)
+    preset = replace(tiny_preset, train=train, refit=True)
+
+    def killed(*args, **kwargs):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("elasticrec.pipeline.compress", killed)
+        with pytest.raises(Killed):
+            fit(tiny_split, tmp_path / "MODEL", preset)
+    monkeypatch.setattr("elasticrec.training.loop.choose_temperature", killed)
+    made, done = fit(tiny_split, tmp_path / "MODEL", preset)
+    assert tuple(done) == (*WORK[1:], *AGAIN)
+    (choice,) = (each for each in made.about["choices"] if each["name"] == "temperature")
+    assert choice["default"] == "0.01"
+    assert float(choice["chosen"]) == made.about["fixed"]["train"]["temperature"]
+
+
 def test_other_settings_fit_a_refitted_model_from_the_start(
     refitted, tiny_split, tiny_preset, tmp_path
 ) -> None:
@@ -283,13 +301,11 @@ def test_a_device_lists_what_the_ranker_lists(tiny_model, share: float, rng) -> 
 
 
 def test_a_device_weighs_recent_items_as_the_ranker_does(
-    tiny_split, tiny_preset, tmp_path, monkeypatch, rng
+    tiny_split, tiny_preset, tmp_path, rng
 ) -> None:
-    recent = Choice("recency", "0.5", "0", {"0": (0.0, 0.0), "0.5": (0.1, 0.05)}, 300)
-    monkeypatch.setattr(pipeline, "choose_recency", lambda *_, **__: recent)
-    made, _ = fit(tiny_split, tmp_path / "MODEL", tiny_preset)
-    assert made.codes.recency == 0.5
-    assert "recency" in [choice["name"] for choice in made.about["choices"]]
+    recent = replace(tiny_preset, train=replace(tiny_preset.train, recency=0.5))
+    made, _ = fit(tiny_split, tmp_path / "MODEL", recent)
+    assert made.codes.recency == made.table.recency == 0.5
     ids, ranker = made.split.item_ids.values[:3].tolist(), Ranker(made)
     assert ranker.recommend(items=ids) != ranker.recommend(items=ids[::-1])
     same, first = agreement(made, 1.0, rng)

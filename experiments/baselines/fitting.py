@@ -82,6 +82,7 @@ def _config(dimensions: int, found: dict[str, Any], seed: int, epochs: int) -> T
     shaped: dict[str, Any] = {"n_blocks": dimensions, "block_size": 1, "batch_size": 8192}
     shaped |= {name: value for name, value in found.items() if name in TRAINED}
     looking: dict[str, Any] = {
+        "recency": 0.0,
         "metric": METRIC,
         "evaluate_every": max(1, epochs // 10),
         "patience": 0,

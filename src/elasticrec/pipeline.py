@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elasticrec.changing import changed
-from elasticrec.compression.compress import choose_recency, compress
+from elasticrec.compression.compress import compress
 from elasticrec.compression.neighbours import make_neighbours
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
@@ -35,6 +35,7 @@ from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
 
 if TYPE_CHECKING:
+    from elasticrec.training.config import TrainConfig
     from elasticrec.training.loop import Step
 
 log = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ def fit(
                 report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
                 describe(model)
                 return model
-            compress_model(model, preset, device=device, report=report)
+            compress_model(model, preset, report)
             order(model, preset, device=device, report=report)
             write(model, report)
             measure_curve(model, preset, device=device, report=report, callbacks=callbacks)
@@ -156,8 +157,10 @@ def refit(
                 preset.train,
                 epochs=model.about["best_epoch"],
                 popularity_exponent=model.table.popularity_exponent,
+                recency=model.table.recency,
+                temperature=model.about["temperature"]["chosen"],
+                temperatures=(),
             ),
-            compression=replace(preset.compression, recency=model.codes.recency),
         )
         seconds = {"before the refit": round(sum(model.about["seconds"].values()), 1)}
         model.describe(
@@ -170,7 +173,7 @@ def refit(
         known, _ = by_popularity(split.all_known())
         model.save_part("split", known, config=config)
     train(model, fixed, device=device, report=report, stop=stop)
-    compress_model(model, fixed, device=device, report=report)
+    compress_model(model, fixed, report)
     for part in ("weights", "order"):
         model.keep_part(part, made_from=ORDERED_BY)
     write(model, report)
@@ -219,7 +222,8 @@ def train(
     config = asdict(preset.train)
     if model.fresh("table", config):
         return
-    checkpoint, sized = model.root / CHECKPOINT, preset.train.sized(model.split.train)
+    settings = _tempered(model, preset.train, device=device, report=report, stop=stop)
+    checkpoint, sized = model.root / CHECKPOINT, settings.sized(model.split.train)
     if force and checkpoint.exists():
         try:
             load_checkpoint(checkpoint, sized, model.split.fingerprint())
@@ -238,7 +242,7 @@ def train(
 
     with _timed(model, "train", report, f"{preset.train.base}, {sized.epochs} epochs"):
         trained = train_table(
-            model.split, preset.train, device=device, checkpoint=checkpoint, resume=True,
+            model.split, settings, device=device, checkpoint=checkpoint, resume=True,
             stop=stop, report=on_step,
         )  # fmt: skip
         model.save_part("table", trained.table, made_from=("split",), config=config)
@@ -253,23 +257,35 @@ def train(
     )
     if len(model.split.validation):
         model.describe(validation={preset.train.metric: trained.progress.best})
-    _record(model, [] if trained.choice is None else [trained.choice], report)
+    _record(model, trained.choices, report)
     checkpoint.unlink(missing_ok=True)
 
 
-def compress_model(
-    model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet
-) -> None:
+def _tempered(
+    model: Model, config: TrainConfig, *, device: str, report: Report, stop: Callable[[], bool]
+) -> TrainConfig:
+    """The settings with the temperature that short trainings chose; the folder keeps it."""
+    from elasticrec.training.loop import choose_temperature
+
+    of = plain({"split": model.hash_of("split"), "config": asdict(config)})
+    if model.about.get("temperature", {}).get("of") != of:
+        chosen = config.temperature
+        if config.temperatures and config.loss == "softmax" and len(model.split.validation):
+            with _timed(model, "temperature", report, "short trainings choose the temperature"):
+                choice = choose_temperature(model.split, config, device=device, stop=stop)
+            _record(model, [choice], report)
+            chosen = float(choice.chosen)
+        model.describe(temperature={"of": of, "chosen": chosen})
+    chosen = model.about["temperature"]["chosen"]
+    return replace(config, temperature=chosen, temperatures=())
+
+
+def compress_model(model: Model, preset: Preset, report: Report = _quiet) -> None:
     """Code the items and list their neighbours."""
     config = asdict(preset.compression)
     if not model.fresh("codes", config):
         with _timed(model, "compress", report, "codes"):
             table, popularity = model.table, model.split.train.per_item
-            recency = preset.compression.recency
-            choice = None
-            if recency < 0:
-                choice = choose_recency(table.items, model.split, preset.compression, device=device)
-                recency = float(choice.chosen) if choice else 0.0
             codes = compress(
                 table.items,
                 preset.compression,
@@ -277,11 +293,10 @@ def compress_model(
                 cosine=table.cosine,
                 popularity=popularity,
                 exponent=table.popularity_exponent,
-                recency=recency,
+                recency=table.recency,
                 report=lambda text: report("compress", text),
             )
             model.save_part("codes", codes, made_from=("table", "split"), config=config)
-            _record(model, [] if choice is None else [choice], report)
     if not model.fresh("neighbours", config):
         with _timed(model, "neighbours", report, "neighbour lists"):
             lists = make_neighbours(model.split.train, preset.compression)

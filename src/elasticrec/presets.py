@@ -82,7 +82,7 @@ PRESETS = {
     "default": Preset(),
     # The same recipe in about two minutes on two cores.
     "demo": Preset(
-        train=replace(TrainConfig(), epochs=4, negatives=512),
+        train=replace(TrainConfig(), epochs=4, negatives=512, temperatures=()),
         order=replace(OrderSearchConfig(), n_persons=2_000),
         curve_persons=2_000,
         refit=False,

@@ -14,7 +14,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import evaluate
 from elasticrec.training.bases.factorization import own_users
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.loop import InterruptedTraining, Step, train
+from elasticrec.training.loop import InterruptedTraining, Step, choose_temperature, train
 from elasticrec.training.rows import take
 from elasticrec.training.setup import random_table
 
@@ -112,7 +112,8 @@ def test_early_stopping_returns_the_best_epoch(two_tastes):
 def test_without_validation_the_last_epoch_counts(two_tastes):
     split = without_validation(two_tastes)
     trained = train(split, replace(SMALL, evaluate_every=2), device="cpu")
-    assert trained.choice is None
+    assert trained.choices == []
+    assert trained.values is None
     assert trained.table.popularity_exponent == 0
     assert trained.progress.best_epoch == 8
     rare = train(split, replace(SMALL, evaluate_every=8), device="cpu")
@@ -141,7 +142,7 @@ def test_diverging_training_says_so(two_tastes):
 def test_cosine_tables_hold_unit_vectors_and_the_exponent_chosen_on_validation(planted):
     config = replace(SMALL, n_blocks=4, epochs=4, metric="recall@20")
     trained = train(planted, config, device="cpu")
-    table, choice = trained.table, trained.choice
+    table, choice = trained.table, trained.choices[-1]
     assert table.cosine
     np.testing.assert_allclose(np.linalg.norm(table.items, axis=1), 1, rtol=1e-5)
     assert table.popularity_exponent == float(choice.chosen)
@@ -155,9 +156,22 @@ def test_cosine_tables_hold_unit_vectors_and_the_exponent_chosen_on_validation(p
 
 def test_a_given_exponent_is_kept_and_bpr_has_none(planted):
     trained = train(planted, replace(SMALL, epochs=1, popularity_exponent=0.3), device="cpu")
-    assert (trained.table.popularity_exponent, trained.choice) == (0.3, None)
+    assert (trained.table.popularity_exponent, trained.choices) == (0.3, [])
     plain = train(planted, replace(BPR, epochs=1), device="cpu")
     assert (plain.table.popularity_exponent, plain.table.cosine) == (0, False)
+
+
+def test_a_temperature_that_ranks_clearly_better_is_chosen(planted):
+    config = replace(
+        SMALL, n_blocks=4, epochs=4, trial_share=1.0, metric="recall@20", temperature=0.01,
+        temperatures=(0.005, 0.001, 0.2),
+    )  # fmt: skip
+    choice = choose_temperature(planted, config, device="cpu")
+    assert choice.chosen == "0.2"
+    assert choice.leads["0.2"][1] > 0
+    assert {"0.01", "0.005"} <= set(choice.leads)
+    again = choose_temperature(planted, config, device="cpu")
+    assert again.leads == choice.leads
 
 
 def test_settings_are_sized_for_the_data(two_tastes):

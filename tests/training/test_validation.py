@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
+from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import evaluate
+from elasticrec.training.bases.history import History
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.setup import make_base
 from elasticrec.training.state import TrainingState
@@ -118,3 +121,70 @@ def test_popularity_is_taken_where_vectors_hardly_differ(planted):
     choice = Validation(planted, CONFIG).choose_exponent(base)
     assert float(choice.chosen) > 0
     assert choice.leads[choice.chosen][1] > 0
+
+
+def tastes(n_users, steps, rng):
+    """Users who walk to the next of 20 topics every so many steps; items are near their topic."""
+    topics = np.repeat(np.arange(20), 10)
+    items = np.eye(20)[topics] + 0.1 * rng.normal(size=(200, 20))
+    parts = {"train": [], "validation": []}
+    for user in range(n_users):
+        start = int(rng.integers(20))
+        line = [10 * ((start + step // steps) % 20) + int(rng.integers(10)) for step in range(12)]
+        line = list(dict.fromkeys(line))
+        for name, some, first in (("train", line[:-2], 0), ("validation", line[-2:], 99)):
+            place = np.arange(len(some)) + first
+            rows = np.column_stack([np.full(len(some), user), some, place])
+            parts[name].append(rows)
+    made = {}
+    for name, rows in parts.items():
+        users, taken, place = np.concatenate(rows).T
+        made[name] = Pairs.from_arrays(
+            users, taken, n_users=n_users, n_items=200, order=place.astype(np.int32)
+        )
+    empty = Pairs(np.zeros(n_users + 1, np.int64), np.zeros(0, np.int32), 200)
+    split = Split(**made, test=empty, user_ids=Ids.dense(n_users), item_ids=Ids.dense(200))
+    return split, items.astype(np.float32)
+
+
+RECENT = TrainConfig(n_blocks=5, block_size=4, metric="recall@20", cooccurrence=0.0)
+
+
+def recency_of(items, split):
+    """The choice of the recency, and the recency that is used after it."""
+    validation = Validation(split, RECENT)
+    choice = validation.choose_recency(History(torch.from_numpy(items)))
+    return choice, validation.recency
+
+
+def test_tastes_that_move_want_recency():
+    split, items = tastes(400, 3, np.random.default_rng(0))
+    found, used = recency_of(items, split)
+    assert used == float(found.chosen) >= 0.3
+    assert found.leads[found.chosen][1] > 0.05
+
+
+def test_the_recency_is_in_the_table_and_in_its_value():
+    split, items = tastes(400, 3, np.random.default_rng(0))
+    base = History(torch.from_numpy(items))
+    config = replace(RECENT, popularity_exponent=0.0)
+    state = TrainingState(split, config, base, torch.Generator())
+    table, (choice,) = state.finish()
+    assert table.recency == float(choice.chosen) > 0
+    value = state.validation.value(base)
+    assert value == pytest.approx(exactly(table, config, split), abs=1e-6)
+    assert value == pytest.approx(state.validation.chosen.mean(), abs=1e-6)
+    assert value > exactly(replace(table, recency=0.0), config, split)
+
+
+def test_without_an_order_no_recency_is_chosen():
+    split, items = tastes(50, 3, np.random.default_rng(0))
+    unordered = replace(split, train=replace(split.train, order=None))
+    assert recency_of(items, unordered) == (None, 0.0)
+
+
+def test_tastes_that_stay_want_no_recency():
+    split, items = tastes(400, 99, np.random.default_rng(0))
+    noisy = items + 0.5 * np.random.default_rng(1).normal(size=items.shape).astype(np.float32)
+    found, used = recency_of(noisy, split)
+    assert (found.chosen, used) == ("0", 0.0)

@@ -22,13 +22,9 @@ from elasticrec.compression.codes import (
 )
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
-from elasticrec.evaluation.choosing import Choice, choose
-from elasticrec.evaluation.queries import queries_of
-from elasticrec.evaluation.ranking import evaluate_vectors
 
 if TYPE_CHECKING:
     from elasticrec.compression.config import CompressionConfig
-    from elasticrec.data.split import Split
 
 
 def energy_rotation(items: np.ndarray, users: np.ndarray | None = None) -> np.ndarray:
@@ -128,42 +124,3 @@ def _factors(popularity: np.ndarray | None, exponent: float) -> np.ndarray | Non
     means[last + 1 :] = means[last]
     means[0] = means[1]
     return np.asarray(means)
-
-
-def choose_recency(
-    items: np.ndarray, split: Split, config: CompressionConfig, *, device: str = "auto"
-) -> Choice | None:
-    """The recency that ranks validation clearly best, 0 by default; None where no order is known.
-
-    Persons are sums of the trained vectors: an item that is followed by a others weighs
-    1 / (1 + recency · a).
-
-    Args:
-        items: (V, D) trained vectors.
-    """
-    from scipy.sparse import csr_matrix
-
-    able = np.flatnonzero((split.validation.per_user > 0) & (split.train.per_user > 0))
-    if len(able) > config.recency_persons:
-        rng = np.random.default_rng([config.seed, 9])
-        able = np.sort(rng.choice(able, config.recency_persons, replace=False))
-    ages = split.ages(able)
-    if ages is None or not len(able):
-        return None
-    units = items / np.maximum(np.linalg.norm(items, axis=1, keepdims=True), 1e-12)
-    rows, asked = split.train.rows(able), queries_of(split, "validation", able)
-    values = {}
-    for recency in sorted({0.0, *config.recencies}):
-        weights = (1 / (1 + recency * ages)).astype(np.float32)
-        taken = csr_matrix((weights, rows.items, rows.indptr), shape=(len(able), len(units)))
-        found = evaluate_vectors(
-            np.asarray(taken @ units),
-            units,
-            asked,
-            metrics=(config.metric,),
-            device=device,
-            keep_per_user=True,
-        )
-        assert found.per_user is not None
-        values[f"{recency:g}"] = found.per_user[config.metric][None]
-    return choose("recency", values, "0", doubt=config.doubt)

@@ -79,39 +79,25 @@ class CompressionConfig:
     """Lists hold one neighbour per so many items, but no fewer than `shortest_list`."""
     min_support: int = 3
     """Distinct persons that must have both an item and its neighbour; fewer reveal more of each."""
-    recency: float = -1.0
-    """How much less older items of a history weigh; -1: validation chooses it."""
-    recencies: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
-    """Candidates, beside 0, for how much less older items of a history weigh."""
-    recency_persons: int = 5_000
-    """Validation persons on whom the recency is chosen, at most."""
-    metric: str = "recall@50"
-    """The metric by which the recency is chosen."""
-    doubt: float = 0.025
-    """Chance by which a recency may replace 0 where none is better."""
     seed: int = 0
-    """Draws what codebooks are fitted to, and the persons."""
+    """Draws what codebooks are fitted to."""
 
     def __post_init__(self) -> None:
         for name in ("fewest_residual", "points", "rounds", "kmeans_rounds", "codeword_ridge",
                      "first_sign", "unit_items", "longest_list", "shortest_list",
-                     "items_per_neighbour", "min_support", "recency_persons"):  # fmt: skip
+                     "items_per_neighbour", "min_support"):  # fmt: skip
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be positive, got {getattr(self, name)}")
-        if not (self.recency >= 0 or self.recency == -1):
-            raise InputError(f"recency is {self.recency}, expected -1, or 0 or more")
-        if not all(recency >= 0 for recency in self.recencies):
-            raise InputError(f"recencies are {self.recencies}, expected none below 0")
         for name in ("most_residual", "codebook_bytes", "stages", "seed"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"{name} must not be negative, got {getattr(self, name)}")
         if self.longest_list > 64:
             raise InputError(f"lists of {self.longest_list} neighbours, expected at most 64")
         low, high = self.vote_span
-        if not (0 <= low < high <= 1 and 0 <= self.unit_quantile <= 1 and 0 < self.doubt < 1):
+        if not (0 <= low < high <= 1 and 0 <= self.unit_quantile <= 1):
             raise InputError(
-                f"vote_span {self.vote_span}, unit_quantile {self.unit_quantile}, "
-                f"doubt {self.doubt}: expected shares, the span rising"
+                f"vote_span {self.vote_span}, unit_quantile {self.unit_quantile}: expected shares, "
+                "the span rising"
             )
 
     def residual_columns(self, n_items: int, dimensions: int) -> int:

@@ -155,6 +155,13 @@ class Pairs:
         order = None if self.order is None else self.order[chosen]
         return order, None if self.weights is None else self.weights[chosen]
 
+    def ages(self) -> np.ndarray | None:
+        """(n,) number of the user's newer items, for each pair; None where no order is known."""
+        if self.order is None:
+            return None
+        newer: np.ndarray = self.rank(-self.order)
+        return newer
+
     def union(self, other: Pairs) -> Pairs:
         """The pairs of both, over the same users and items; ordered and weighted if both are."""
         order = weights = None

@@ -77,11 +77,7 @@ class Split:
 
         None where no order is known.
         """
-        rows = self.train if users is None else self.train.rows(users)
-        if rows.order is None:
-            return None
-        newer: np.ndarray = rows.rank(-rows.order)
-        return newer
+        return (self.train if users is None else self.train.rows(users)).ages()
 
     def check(self) -> None:
         """Raise a ValueError where a field breaks its promise."""

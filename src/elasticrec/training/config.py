@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import parse_metric
 
@@ -23,10 +25,10 @@ _CHOICES = {
 _POSITIVE = ("n_blocks", "block_size", "visits", "fewest_epochs", "most_epochs", "batch_size",
              "fewest_steps", "smallest_batch", "negatives", "cooccurrence_k", "evaluate_every",
              "validation_users", "learning_rate", "epsilon", "temperature", "own_norm",
-             "init_scale", "init_power", "init_rounds", "exponent_patience", "permuted",
-             "doubt")  # fmt: skip
+             "trial_share", "temperatures", "init_scale", "init_power", "init_rounds",
+             "exponent_patience", "permuted", "doubt")  # fmt: skip
 _NOT_NEGATIVE = ("epochs", "cooccurrence", "diversity", "l2", "patience", "layers", "seed",
-                 "redraws", "init_spare", "init_noise")  # fmt: skip
+                 "redraws", "init_spare", "init_noise", "recencies")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,10 @@ class TrainConfig:
     """`bpr`: draws of an item that the user took, replaced before it stays as a negative."""
     temperature: float = 0.1
     """`softmax`: cosine scores are divided by it."""
+    temperatures: tuple[float, ...] = (0.05, 0.07, 0.15, 0.2, 0.3)
+    """`softmax`: others that short trainings try on validation, outwards; none tries nothing."""
+    trial_share: float = 0.25
+    """Share of the epochs that such a trial takes."""
     cooccurrence: float = 0.3
     """`softmax`: weight of the term that pulls a user to items co-occurring with those she took."""
     cooccurrence_k: int = 10
@@ -103,6 +109,11 @@ class TrainConfig:
     """Candidates for that power, rising from 0."""
     exponent_patience: int = 2
     """Candidates in a row without a better mean after which no larger one is tried."""
+    recency: float = -1.0
+    """A person is a sum of items, of which one that a others followed weighs 1 / (1 + recency · a);
+    -1: validation chooses it, where the order of histories is known."""
+    recencies: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
+    """Candidates for it, beside 0."""
     init: Literal["spectral", "random"] = "spectral"
     """First vectors: singular vectors of the graph, or random ones."""
     init_scale: float = 1.0
@@ -159,14 +170,15 @@ class TrainConfig:
                 found = getattr(self, name)
                 raise InputError(f"{name} is {found!r}; expected one of {', '.join(allowed)}")
         for name in _POSITIVE:
-            if not getattr(self, name) > 0:
+            if not (np.ravel(getattr(self, name)) > 0).all():
                 raise InputError(f"{name} is {getattr(self, name)}; expected a positive number")
         for name in _NOT_NEGATIVE:
-            if not getattr(self, name) >= 0:
+            if not (np.ravel(getattr(self, name)) >= 0).all():
                 raise InputError(f"{name} is {getattr(self, name)}; expected 0 or more")
-        exponent = self.popularity_exponent
-        if not (exponent >= 0 or exponent == -1):
-            raise InputError(f"popularity_exponent is {exponent}; expected -1, or 0 or more")
+        for name in ("popularity_exponent", "recency"):
+            value = getattr(self, name)
+            if not (value >= 0 or value == -1):
+                raise InputError(f"{name} is {value}; expected -1, or 0 or more")
         if self.exponents[:1] != (0.0,) or list(self.exponents) != sorted(set(self.exponents)):
             raise InputError(f"exponents are {self.exponents}; expected to rise from 0")
         if not all(0 <= beta < 1 for beta in self.betas):

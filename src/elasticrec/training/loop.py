@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.split import Split
-from elasticrec.evaluation.choosing import Choice
+from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.stages import stage
 from elasticrec.training.checkpoint import Clock, Progress, load_checkpoint, save_checkpoint
@@ -39,8 +40,10 @@ class Trained:
     """The settings as used: sized for the data."""
     progress: Progress
     """Validations, epochs and seconds."""
-    choice: Choice | None
-    """The choice of the popularity exponent; None where it was given or cannot be chosen."""
+    choices: list[Choice]
+    """The choices of recency and popularity exponent, where they were not given."""
+    values: np.ndarray | None
+    """(1, n) the metric of each validation user with these choices; None without any."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +146,52 @@ def train(
             if clock.passed("checkpoint", checkpoint_seconds):
                 save()
     save()
-    table, choice = state.finish()
-    return Trained(table, config, progress, choice)
+    table, choices = state.finish()
+    return Trained(table, config, progress, choices, state.validation.chosen)
+
+
+def choose_temperature(
+    split: Split,
+    config: TrainConfig,
+    *,
+    device: str = "auto",
+    stop: Callable[[], bool] = lambda: False,
+) -> Choice:
+    """The temperature by which a short training ranks validation clearly best.
+
+    From the default up and down, until the next candidate is no better. Each is measured with the
+    popularity exponent that suits it, and with the recency of the first.
+    """
+    epochs = max(1, round(config.trial_share * config.sized(split.train).epochs))
+    lists = None
+    if config.cooccurrence:
+        lists = count_cooccurrence(split.train, config.cooccurrence_k)
+    trial = replace(config, epochs=epochs, evaluate_every=epochs)
+    values: dict[float, np.ndarray] = {}
+
+    def tried(temperature: float) -> Trained:
+        with stage(f"trying temperature {temperature:g} for {epochs} epochs"):
+            found = train(
+                split, replace(trial, temperature=temperature), device=device, stop=stop,
+                cooccurrence=lists, report=lambda _: None,
+            )  # fmt: skip
+        assert found.values is not None
+        values[temperature] = found.values
+        return found
+
+    own = config.temperature
+    trial = replace(trial, recency=tried(own).table.recency)
+    lower = sorted((t for t in config.temperatures if t < own), reverse=True)
+    higher = sorted(t for t in config.temperatures if t > own)
+    for candidates in (lower, higher):
+        best = values[own].mean()
+        for temperature in candidates:
+            tried(temperature)
+            if values[temperature].mean() <= best:
+                break
+            best = values[temperature].mean()
+    named = {f"{temperature:g}": found for temperature, found in values.items()}
+    return choose("temperature", named, f"{own:g}", doubt=config.doubt)
 
 
 @contextmanager

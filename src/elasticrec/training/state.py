@@ -109,16 +109,22 @@ class TrainingState:
             progress.since_best += 1
             progress.stopped = bool(config.patience) and progress.since_best >= config.patience
 
-    def finish(self) -> tuple[BlockTable, Choice | None]:
-        """The block table of the best validation, and how its popularity exponent was chosen."""
-        config, choice = self.config, None
+    def finish(self) -> tuple[BlockTable, list[Choice]]:
+        """The block table of the best validation, and how recency and exponent were chosen."""
+        config = self.config
+        choices: list[Choice | None] = []
         for name, best in self.best.items():
             self.base.tables[name].copy_(best)
-        exponent = max(config.popularity_exponent, 0.0) if config.loss == "softmax" else 0.0
-        if config.loss == "softmax" and config.popularity_exponent < 0:
+        if config.recency < 0 and config.score == "aligned":
+            with stage("choosing the recency"):
+                choices.append(self.validation.choose_recency(self.base))
+        exponent = 0.0
+        if config.loss == "softmax":
             with stage("choosing the popularity exponent"):
                 choice = self.validation.choose_exponent(self.base)
-            exponent = float(choice.chosen) if choice else 0.0
+            exponent = float(choice.chosen) if choice else max(config.popularity_exponent, 0.0)
+            if config.popularity_exponent < 0:
+                choices.append(choice)
         users, items = final_vectors(self.base, config)
         blocks = items.reshape(len(items), config.n_blocks, config.block_size)
         table = BlockTable(
@@ -128,8 +134,9 @@ class TrainingState:
             score=config.score,
             cosine=config.loss == "softmax" and config.score == "aligned",
             popularity_exponent=exponent,
+            recency=self.validation.recency,
         )
-        return table, choice
+        return table, [choice for choice in choices if choice]
 
     def tensors(self) -> Tables:
         """Every tensor of the state, for a checkpoint."""

@@ -35,6 +35,8 @@ class BlockTable:
     """True: items count by direction alone, and all of them are unit vectors."""
     popularity_exponent: float = 0.0
     """Scores are multiplied by an item's relative popularity to this power."""
+    recency: float = 0.0
+    """An item of a history that a others followed weighs 1 / (1 + recency · a)."""
 
     def __repr__(self) -> str:
         shape = f"{self.n_items:,} items, {self.n_blocks} blocks of {self.block_size}"
@@ -77,6 +79,7 @@ class BlockTable:
         return {
             "base": self.base, "score": self.score,
             "cosine": self.cosine, "popularity_exponent": self.popularity_exponent,
+            "recency": self.recency,
         }  # fmt: skip
 
     def fingerprint(self) -> str:
@@ -111,7 +114,11 @@ class BlockTable:
 
     def fold_in(self, histories: Pairs) -> np.ndarray:
         """(n, D) float32 persons known by history: normalised sums of their items' unit vectors."""
-        sums = np.asarray(histories.csr() @ _unit(self.items))
+        taken = histories.csr()
+        ages = histories.ages()
+        if self.recency and ages is not None:
+            taken.data = (1 / (1 + self.recency * ages)).astype(taken.data.dtype)
+        sums = np.asarray(taken @ _unit(self.items))
         return np.asarray(_unit(sums), dtype=np.float32)
 
 

@@ -1,4 +1,4 @@
-"""The value on validation by which the best epoch and the popularity exponent are chosen."""
+"""Values on validation, by which epoch, popularity exponent, recency, temperature are chosen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Validation:
             users = np.sort(rng.choice(users, config.validation_users, replace=False))
         self.config, self.users = config, users
         self.asked = queries_of(split, "validation", users) if len(users) else None
-        self.histories = split.train.rows(users)
+        self.histories, self.recency = split.train.rows(users), max(config.recency, 0.0)
+        self.chosen: np.ndarray | None = None
+        """(1, n) the metric of each user with the exponent that was chosen."""
         self.popularity = split.train.per_item
 
     def value(self, base: Base) -> float:
@@ -34,6 +36,24 @@ class Validation:
         if self.asked is None:
             return 0.0
         return self._evaluate(*self._vectors(base)).metrics[self.config.metric]
+
+    def choose_recency(self, base: Base) -> Choice | None:
+        """The recency that is used from now on; None where no order of histories is known.
+
+        Scores are aligned ones: others have no stream.
+        """
+        if self.asked is None or self.histories.order is None:
+            return None
+        items = final_vectors(base, self.config)[1]
+        found = {}
+        for recency in sorted({0.0, *self.config.recencies}):
+            self.recency = recency
+            ranked = self._evaluate(self._sums(items), items)
+            assert ranked.per_user is not None
+            found[f"{recency:g}"] = ranked.per_user[self.config.metric][None]
+        choice = choose("recency", found, "0", doubt=self.config.doubt)
+        self.recency = float(choice.chosen)
+        return choice
 
     def choose_exponent(self, base: Base) -> Choice | None:
         """The choice of the popularity exponent; None where the split has no validation pairs.
@@ -46,7 +66,9 @@ class Validation:
         persons, items = self._vectors(base)
         found: dict[str, np.ndarray] = {}
         best, worse = -1.0, 0
-        for exponent in self.config.exponents:
+        given = self.config.popularity_exponent
+        candidates = self.config.exponents if given < 0 else (given,)
+        for exponent in candidates:
             factors = torch.from_numpy(popularity_factors(self.popularity, exponent))
             ranked = self._evaluate(persons, items * factors.to(items.device)[:, None])
             assert ranked.per_user is not None
@@ -55,18 +77,26 @@ class Validation:
             best, worse = (value, 0) if value > best else (best, worse + 1)
             if worse == self.config.exponent_patience:
                 break
-        return choose("popularity_exponent", found, "0", doubt=self.config.doubt)
+        choice = choose("popularity_exponent", found, f"{candidates[0]:g}", doubt=self.config.doubt)
+        self.chosen = found[choice.chosen]
+        return choice
 
     def _vectors(self, base: Base) -> tuple[Tensor, Tensor]:
         """(n, k) the validation users and (V, k) items whose products are the scores."""
         users, items = final_vectors(base, self.config)
         if users is None:
-            unit = normalize(items, dim=1).cpu().numpy()
-            sums = torch.from_numpy(self.histories.csr() @ unit).to(items.device)
-            persons = normalize(sums, dim=1)
+            persons = self._sums(items)
         else:
             persons = users[torch.from_numpy(self.users).to(users.device)]
         return folded(persons, self.config), folded(items, self.config)
+
+    def _sums(self, items: Tensor) -> Tensor:
+        """(n, D) the validation users as sums of their items."""
+        taken, ages = self.histories.csr(), self.histories.ages()
+        if self.recency and ages is not None:
+            taken.data = (1 / (1 + self.recency * ages)).astype(taken.data.dtype)
+        sums = taken @ normalize(items, dim=1).cpu().numpy()
+        return normalize(torch.from_numpy(sums).to(items.device), dim=1)
 
     def _evaluate(self, persons: Tensor, items: Tensor) -> Evaluation:
         assert self.asked is not None
