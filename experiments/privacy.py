@@ -230,7 +230,8 @@ def costs() -> str:
     rows = []
     for dataset in tables.datasets(found):
         here = [line for line in found if line["dataset"] == dataset]
-        parts = [(f"lists of {n} alone", f"{n} alone, ", None) for n in LISTS]
+        parts: list[tuple[str, str, int | None]] = []
+        parts += [(f"lists of {n} alone", f"{n} alone, ", None) for n in LISTS]
         parts += [(f"{size} bytes per item", "", size) for size in SIZES]
         for part, before, size in parts:
             cells = [

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from experiments import default, figures, first_release, formats, lines, orders, rivals, tables  # noqa: E402
+from experiments import default, figures, first_release, formats, lines, orders, privacy, rivals, tables  # noqa: E402
 from experiments.baselines import BASELINES  # noqa: E402
 from scripts.pages import keep  # noqa: E402
 
@@ -138,6 +138,28 @@ def rivals_page() -> str:
     return "\n".join(parts)
 
 
+def privacy_page() -> str:
+    """What a stream reveals, and what support costs."""
+    return f"""# Privacy, measured
+
+[What this means](../privacy.md). By `python -m experiments.privacy run --data local`.
+
+## What an attacker gains
+
+Extra correct guesses per person, ± standard error. A stream is made of half of the users; an
+attacker knows a person's two rarest items and names five others. Extra is how many more of them are
+right for members than for those of the other half. She reads the stream's lists, its codes, or
+both; a prefix by its bytes per item, or all of it.
+
+{privacy.gains() or NOT_YET}
+## What support costs
+
+Recall@50 on validation users who chose nothing. All have the same table, codes, order and vote
+weights, those chosen at the default support.
+
+{privacy.costs() or NOT_YET}"""
+
+
 def first_release_page() -> str:
     """The first release's rivals on test, and the paper's table."""
     return f"""# The first release's rivals, on test
@@ -182,6 +204,7 @@ PAGES = {
     "results/formats.md": formats_page,
     "results/orders.md": orders_page,
     "results/rivals.md": rivals_page,
+    "results/privacy.md": privacy_page,
     "results/first-release.md": first_release_page,
 }
 

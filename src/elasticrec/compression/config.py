@@ -77,7 +77,7 @@ class CompressionConfig:
     """Neighbours per item, at most."""
     items_per_neighbour: int = 256
     """Lists hold one neighbour per so many items, but no fewer than `shortest_list`."""
-    min_support: int = 3
+    min_support: int = 5
     """Distinct persons that must have both an item and its neighbour; fewer reveal more of each."""
     seed: int = 0
     """Draws what codebooks are fitted to."""
