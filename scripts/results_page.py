@@ -8,7 +8,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from experiments import default, figures, first_release, formats, lines, orders, privacy, rivals, tables  # noqa: E402
+from experiments import (  # noqa: E402
+    default,
+    figures,
+    first_release,
+    formats,
+    lines,
+    orders,
+    privacy,
+    rivals,
+    tables,
+)
 from experiments.baselines import BASELINES  # noqa: E402
 from scripts.pages import keep  # noqa: E402
 
