@@ -85,7 +85,8 @@ check: $(READY) check-js  ## lint, format, types, layers, spelling, workflows, g
 	  && $(BIN)/python scripts/settings_tables.py --check \
 	  && $(BIN)/python scripts/results_page.py --check
 	@echo "==> golden files"   && $(BIN)/python scripts/conformance.py --check \
-	  && $(BIN)/python scripts/hostile.py --check
+	  && $(BIN)/python scripts/hostile.py --check \
+	  && $(BIN)/python scripts/wasm_module.py --check
 
 # The types of the JavaScript runtime, by the one tool that npm has to fetch.
 check-js:
@@ -101,6 +102,7 @@ bench: $(READY)      ## measure speed and memory; appends to benchmarks/results
 
 docs: $(READY)       ## write the generated pages
 	@echo "==> docs/cli.md from --help" && $(BIN)/python scripts/cli_reference.py
+	@echo "==> device/wasm/elasticrec.wasm" && $(BIN)/python scripts/wasm_module.py
 	@echo "==> tables of settings from the configs" && $(BIN)/python scripts/settings_tables.py
 	@echo "==> docs/results.md from the result lines" && $(BIN)/python scripts/results_page.py
 

@@ -163,13 +163,20 @@ def test_the_tarball_is_complete_runs_and_has_types(host, tmp_path):
     said(["npm", "install", "--offline", "--no-audit", "--no-fund", str(tarball)], tmp_path)
     package = tmp_path / "node_modules" / "elasticrec-device"
     assert {path.name for path in package.iterdir()} == {
-        *("elasticrec-device.js", "elasticrec-device.d.ts", "LICENSE", "README.md", "package.json")
+        *("elasticrec-device.js", "elasticrec-device.d.ts", "LICENSE", "README.md", "package.json"),
+        *("elasticrec-wasm.js", "elasticrec.wasm"),
     }
     code = example("js", "fetchStream")
     assert "'https://cdn.example/books.elastic'" in code
     code = code.replace("https://cdn.example", host) + "console.log(items.length);\n"
     (tmp_path / "first.js").write_text(code)
     assert said(["node", "first.js"], tmp_path) == "20\n"
+    fast = code.replace("const { stream }", "const { stream, bytes }")
+    fast = "import { accelerate } from 'elasticrec-device/wasm';\n" + fast
+    fast = fast.replace("stream.recommend(", "(await accelerate(stream, bytes)).recommend(")
+    (tmp_path / "fast.js").write_text(fast)
+    assert "await accelerate(stream, bytes)" in fast
+    assert said(["node", "fast.js"], tmp_path) == "20\n"
     (tmp_path / "typed.ts").write_text(
         "import { fetchStream } from 'elasticrec-device';\n"
         "const { stream } = await fetchStream('x', { budget: 5 });\n"

@@ -92,6 +92,7 @@ CODE = (".py", ".js", ".h")
 PUBLISHED = (
     "README.md",
     "device/c/README.md",
+    "device/wasm/README.md",
     "device/python/README.md",
     "device/js/README.md",
     "examples/README.md",

@@ -107,9 +107,15 @@ def test_its_package_depends_on_nothing():
 
 
 def test_its_package_holds_module_types_and_licence():
-    assert PACKAGE["files"] == ["elasticrec-device.js", "elasticrec-device.d.ts", "LICENSE"]
-    assert PACKAGE["exports"]["default"] == f"./{RUNTIME.name}"
-    assert PACKAGE["exports"]["types"] == "./elasticrec-device.d.ts"
+    assert PACKAGE["files"] == [
+        "elasticrec-device.js",
+        "elasticrec-device.d.ts",
+        "elasticrec-wasm.js",
+        "elasticrec.wasm",
+        "LICENSE",
+    ]
+    assert PACKAGE["exports"]["."]["default"] == f"./{RUNTIME.name}"
+    assert PACKAGE["exports"]["."]["types"] == "./elasticrec-device.d.ts"
 
 
 def test_the_benchmark_prints_what_it_measured(node):

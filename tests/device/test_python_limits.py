@@ -82,7 +82,16 @@ def cost(data, history):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("make", crafted.CRAFTED)
+DEAR = (crafted.wide_columns, crafted.liked_neighbours)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        each if each in DEAR else pytest.param(each, marks=pytest.mark.slow)
+        for each in crafted.CRAFTED
+    ],
+)
 def test_a_crafted_stream_costs_little_more_than_an_ordinary_one(make):
     bad = make()
     peer = crafted.ordinary(bad)
