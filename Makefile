@@ -83,7 +83,8 @@ check: $(READY) check-js  ## lint, format, types, layers, spelling, workflows, g
 	  && $(BIN)/zizmor --offline --quiet --no-progress --persona pedantic .github/workflows
 	@echo "==> docs up to date" && $(BIN)/python scripts/cli_reference.py --check \
 	  && $(BIN)/python scripts/settings_tables.py --check \
-	  && $(BIN)/python scripts/results_page.py --check
+	  && $(BIN)/python scripts/results_page.py --check \
+	  && $(BIN)/python scripts/runtimes_page.py --check
 	@echo "==> golden files"   && $(BIN)/python scripts/conformance.py --check \
 	  && $(BIN)/python scripts/hostile.py --check \
 	  && $(BIN)/python scripts/wasm_module.py --check
@@ -105,6 +106,7 @@ docs: $(READY)       ## write the generated pages
 	@echo "==> device/wasm/elasticrec.wasm" && $(BIN)/python scripts/wasm_module.py
 	@echo "==> tables of settings from the configs" && $(BIN)/python scripts/settings_tables.py
 	@echo "==> docs/results.md from the result lines" && $(BIN)/python scripts/results_page.py
+	@echo "==> docs/runtimes.md" && $(BIN)/python scripts/runtimes_page.py
 
 docs-site: $(READY)  ## build the documentation site into build/site, offline
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --site-dir $(abspath $(SITE))

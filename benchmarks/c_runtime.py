@@ -5,7 +5,8 @@
 Streams of random codes of 128 dimensions and neighbours; a person has 45 items, 100 are listed, and
 votes count. All runtimes are asked in turns in one run, and answer the same. Times are those of the
 processor, for machines on which other work runs: medians, `fastest` beside them. `open` reads and
-checks a stream, asks once and closes. `memory` is what is taken beside the mapped file. `--sizes`
+checks a stream, asks once and closes. `webassembly` is a question in Node, against plain
+JavaScript. `memory` is what is taken beside the mapped file. `--sizes`
 also measures the bytes of machine code by target, as zig builds them with -Os; that has no rival.
 """
 
@@ -13,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -88,11 +91,25 @@ def bench(driver: Path, n_items: int, bytes_per_item: float, rounds: int) -> lis
     return [f"{n_items} items, {bytes_per_item:g} bytes per item: {name}" for name in missed]
 
 
+def in_node(folder: Path, n_items: int, bytes_per_item: float) -> None:
+    """Append what Node takes, by WebAssembly and by plain JavaScript."""
+    path = folder / "made.elastic"
+    path.write_bytes(make_stream(n_items, bytes_per_item)[0])
+    words = ["node", str(ROOT / "device" / "wasm" / "bench.js"), str(path)]
+    said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = json.loads(said)
+    metrics = comparison(found["webassembly"], "ms", rival=found["javascript"])
+    config = {"items": n_items, "dimensions": 8 * N_BLOCKS, "top": TOP, "history": HISTORY}
+    named = {"bytes_per_item": bytes_per_item, "file_bytes": path.stat().st_size}
+    append("c-runtime", {"method": "webassembly", **named, "metrics": metrics, "config": config})
+    print(f"in Node: {said.strip()}")
+
+
 def sizes(folder: Path) -> None:
     """Append the bytes of machine code for each target."""
     for target in c_targets.TARGETS:
         size = c_targets.code_bytes(c_targets.build_object(target, folder))
-        fields = {"method": "size", "target": target.name, "triple": target.triple}
+        fields = {"method": f"size on {target.name}", "triple": target.triple}
         append("c-runtime", {**fields, "metrics": comparison(size, "bytes"), "config": {}})
         print(f"{target.name}: {size:,} bytes of code")
 
@@ -113,6 +130,8 @@ def main() -> int:
         driver = c_runtime.build([compiler], Path(name) / "driver")
         for bytes_per_item in map(float, args.bytes.split(",")):
             missed += bench(driver, args.items, bytes_per_item, args.rounds)
+            if shutil.which("node"):
+                in_node(Path(name), args.items, bytes_per_item)
         if args.sizes:
             sizes(Path(name))
     print("\n".join(f"not reached: {each}" for each in missed))

@@ -1,0 +1,10 @@
+// Lists ten items for three liked ones, by WebAssembly: node recommend-wasm.js STREAM ID ID ID.
+import { readFileSync } from 'node:fs';
+
+import { openStream } from '../js/elasticrec-device.js';
+import { accelerate } from '../wasm/elasticrec-wasm.js';
+
+const [file, ...likes] = process.argv.slice(2), bytes = new Uint8Array(readFileSync(file));
+const stream = await accelerate(openStream(bytes), bytes);
+const { items } = stream.recommend({ history: likes.map(Number), k: 10, why: true });
+for (const { id, score, why } of items) console.log(id, score, ...(why === null ? [] : ['because of', why]));

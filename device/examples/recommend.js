@@ -1,0 +1,9 @@
+// Lists ten items for three liked ones: node recommend.js STREAM ID ID ID, with ids that are numbers.
+import { readFileSync } from 'node:fs';
+
+import { openStream } from '../js/elasticrec-device.js';
+
+const [file, ...likes] = process.argv.slice(2);
+const stream = openStream(new Uint8Array(readFileSync(file)));
+const { items } = stream.recommend({ history: likes.map(Number), k: 10, why: true });
+for (const { id, score, why } of items) console.log(id, score, ...(why === null ? [] : ['because of', why]));
