@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from elasticrec.cli.main import app, command_names, load_command
+from elasticrec.cli.main import COMMANDS, app, load_command
 from scripts.pages import keep
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
@@ -28,7 +28,7 @@ Bad input ends with one line on stderr and exit code 2, Ctrl-C with exit code 13
 def command_paths() -> Iterator[list[str]]:
     """The words of every command, groups before their members."""
     yield []
-    for name in command_names():
+    for name in COMMANDS:
         yield [name]
         for member in getattr(load_command(name), "commands", {}):
             yield [name, member]

@@ -15,6 +15,7 @@ from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
+from elasticrec.stream.curve import evaluate_stream
 from elasticrec.stream.index import read_index
 
 pytest.importorskip("torch")
@@ -220,6 +221,8 @@ def test_a_refitted_model_has_nothing_to_choose_by(refitted) -> None:
     other = replace(preset.order, n_persons=9)
     with pytest.raises(InputError, match=r"nobody has validation items, .* refit=false"):
         pipeline.order(made, replace(preset, order=other), device="cpu")
+    with pytest.raises(InputError, match=r"nobody has validation items, .* refit=false"):
+        evaluate_stream(made, part="validation", device="cpu")
 
 
 def test_the_seed_decides(whole, tiny_model) -> None:

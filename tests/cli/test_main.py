@@ -36,7 +36,7 @@ def command_raises(monkeypatch):
         mount = main.typer.Typer()
         mount.command("data")(data)
         command = main.get_group(mount).commands["data"]
-        monkeypatch.setattr(main, "command_names", lambda: ["data"])
+        monkeypatch.setattr(main, "COMMANDS", {"data": "data"})
         monkeypatch.setattr(main, "load_command", lambda name: command)
         return CliRunner().invoke(main.app, ["data"])
 
@@ -48,14 +48,14 @@ def test_import_is_light():
 
 
 def test_help_and_every_command_import_nothing_heavy():
-    code = "from elasticrec.cli.main import *\nfor name in command_names(): load_command(name)"
+    code = "from elasticrec.cli.main import *\nfor name in COMMANDS: load_command(name)"
     assert not HEAVY & imported_by(code)
 
 
 def test_every_command_says_what_it_does_in_the_root_help():
     shown = CliRunner().invoke(main.app, ["--help"], terminal_width=400)
     assert shown.exit_code == 0
-    for name in main.command_names():
+    for name in main.COMMANDS:
         about = main.load_command(name).get_short_help_str(limit=300)
         assert about.endswith(".")
         assert about in shown.stdout
@@ -68,7 +68,7 @@ def test_the_list_of_commands_cuts_no_sentence_short():
 
 def leaves():
     """The words and the function of every command, groups left out."""
-    for name in main.command_names():
+    for name in main.COMMANDS:
         command = main.load_command(name)
         members = getattr(command, "commands", None)
         yield from [((name, n), c) for n, c in members.items()] if members else [((name,), command)]
@@ -112,10 +112,19 @@ def test_a_missing_file_is_one_line_and_exit_code_2(command_raises):
     assert result.stderr == "error: books.csv: No such file or directory\n"
 
 
-def test_a_missing_library_names_the_extra(command_raises):
-    result = command_raises(ModuleNotFoundError("No module named 'polars'", name="polars"))
+@pytest.mark.parametrize(
+    ("library", "installed"),
+    [
+        ("polars", "elasticrec[train]"),
+        ("elasticrec_device", "elasticrec-device"),
+        ("rich.table", "elasticrec"),
+    ],
+)
+def test_a_missing_library_says_how_to_install_it(command_raises, library, installed):
+    result = command_raises(ModuleNotFoundError(f"No module named '{library}'", name=library))
     assert result.exit_code == 2
-    assert result.stderr.endswith("pip install 'elasticrec[train]'\n")
+    assert result.stderr.endswith(f"pip install '{installed}'\n")
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_defect_keeps_its_traceback(command_raises):
@@ -132,5 +141,5 @@ def test_an_unknown_command_lists_the_known():
     result = CliRunner().invoke(main.app, ["tarin"])
     assert result.exit_code == 2
     assert "there is no command 'tarin'" in result.stderr
-    for name in main.command_names():
+    for name in main.COMMANDS:
         assert name in result.stderr

@@ -30,7 +30,7 @@ def wrong(line):
     words = shlex.split(re.split(r"\s#|[|>&]", line)[0])[1:]
     if words[0].startswith("-"):
         return []
-    if words[0] not in main.command_names():
+    if words[0] not in main.COMMANDS:
         return words[:1]
     command = main.load_command(words.pop(0))
     while members := getattr(command, "commands", None):

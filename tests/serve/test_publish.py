@@ -173,6 +173,7 @@ def test_another_models_json_is_not_overwritten(books, tmp_path, text):
 def test_bad_input_is_one_line(books, tmp_path):
     for words, said in (
         (("publish", tmp_path / "no", tmp_path / "site"), "is no model"),
+        (("publish", books, books), "is a model, expected a folder to publish into"),
         (("publish", books, tmp_path / "site", "--keep", "0"), "0 versions to keep"),
         (("publish", books, tmp_path / "site", "--name", "a/b"), "is not a name"),
         (("publish", books, tmp_path / "site", "--sign", tmp_path / "no"), "cannot be read"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import logging
 import re
 import signal
@@ -20,17 +21,14 @@ from typer.core import TyperGroup
 from elasticrec.errors import InputError
 from elasticrec.files import written_whole
 
-EXTRAS = {
-    "torch": "train",
-    "scipy": "train",
-    "polars": "train",
-    "starlette": "serve",
-    "uvicorn": "serve",
-    "matplotlib": "plots",
-    "cryptography": "sign",
-    "optuna": "tune",
+INSTALLED_BY = {
+    **dict.fromkeys(("torch", "scipy", "polars"), "elasticrec[train]"),
+    **dict.fromkeys(("starlette", "uvicorn"), "elasticrec[serve]"),
+    **{"matplotlib": "elasticrec[plots]", "cryptography": "elasticrec[sign]"},
+    **{"optuna": "elasticrec[tune]", "elasticrec_device": "elasticrec-device"},
+    **dict.fromkeys(("numpy", "rich", "safetensors"), "elasticrec"),
 }
-"""Which extra of the package installs an optional dependency."""
+"""What pip installs where a library is missing."""
 
 NO_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
 """How torch says that there is too little memory."""
@@ -57,10 +55,9 @@ class PlainErrors(TyperGroup):
             _fail(f"there is too little memory for this; smaller settings need less ({asked})")
         except ModuleNotFoundError as error:
             library = (error.name or "").partition(".")[0]
-            if library not in EXTRAS:
+            if library not in INSTALLED_BY:
                 raise
-            extra = EXTRAS[library]
-            _fail(f"this needs {library}; install it by: pip install 'elasticrec[{extra}]'")
+            _fail(f"this needs {library}; install it by: pip install '{INSTALLED_BY[library]}'")
 
 
 def _fail(message: str) -> None:
@@ -119,6 +116,11 @@ def resumable() -> Iterator[dict[str, Any]]:
         raise KeyboardInterrupt from None
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def print_json(facts: Any) -> None:
+    """Print one JSON object or list, in one line."""
+    print(json.dumps(facts, ensure_ascii=False))
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:

@@ -1,4 +1,4 @@
-"""`elasticrec customize`: the file of a budget, the longest prefix of the stream that fits."""
+"""Files for devices: `elasticrec customize`, `catalogue`, `vector` and `withdraw`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
+
+from elasticrec.cli._output import print_json, read_ids
+from elasticrec.cli._settings import JSON
+from elasticrec.errors import InputError
+from elasticrec.files import check_writable, save_bytes
 
 
 class IdKind(StrEnum):
@@ -19,13 +24,13 @@ class IdKind(StrEnum):
 
 
 def customize(
-    model: Annotated[Path, typer.Argument(help="A model folder, or a stream.")],
-    budget: Annotated[str, typer.Option("--budget", "-b", help="A size such as 5MB or 512KB.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    model: Annotated[Path, Argument(help="A model folder, or a stream.")],
+    budget: Annotated[str, Option("--budget", "-b", help="A size such as 5MB or 512KB.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to write.")],
     ids: Annotated[
-        IdKind, typer.Option(help="Ids in the file: item numbers (dense), or the shop's own.")
+        IdKind, Option(help="Ids in the file: item numbers (dense), or the shop's own.")
     ] = IdKind.dense,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+    json: JSON = False,
 ) -> None:
     """Write the recommender of a budget: the first chunks of the stream.
 
@@ -37,10 +42,6 @@ def customize(
       elasticrec customize MODEL --budget 5MB -o watch.elastic
       elasticrec customize MODEL --budget 2MB --ids u32 -o watch.elastic
     """
-    import json as to_json
-
-    from elasticrec.errors import InputError
-    from elasticrec.files import check_writable
     from elasticrec.model import Model
     from elasticrec.space import Budget
     from elasticrec.stream.customizing import customize_model
@@ -56,8 +57,96 @@ def customize(
         facts = {"bytes": copy_prefix(model, size.n_bytes, output)}
     facts = {"path": str(output), "budget": size.n_bytes, **facts}
     if json:
-        print(to_json.dumps(facts))
-        return
-    quality = facts.get("quality")
-    said = "" if quality is None else f", {quality}"
+        return print_json(facts)
+    said = f", {facts['quality']}" if facts.get("quality") else ""
     print(f"{output}: {facts['bytes']:,} of {size.n_bytes:,} bytes{said}")
+
+
+def catalogue(
+    model: Annotated[Path, Argument(help="A finished model folder.")],
+    output: Annotated[Path, Option("--output", "-o", help="The JSON file to write.")],
+) -> None:
+    """Copy the catalogue of a model: the ids and titles behind its item numbers.
+
+    \b
+    Example:
+      elasticrec catalogue MODEL -o catalogue.json
+    """
+    from elasticrec.model import Model
+
+    check_writable(output)
+    opened = Model.open(model)
+    content = opened.check("catalogue").read_bytes()
+    save_bytes(output, content)
+    print(f"{output}: {len(content):,} bytes, {opened.split.n_items:,} items")
+
+
+def vector(
+    model: Annotated[Path, Argument(help="A finished model folder with user vectors.")],
+    user: Annotated[str, Option(help="Id of a user of the data.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to write.")],
+) -> None:
+    """Write a user's vector, for models that have users (mf and lightgcn).
+
+    The file says nothing but the vector; keep it as private as the user's history.
+
+    \b
+    Example:
+      elasticrec vector MODEL --user 42 -o 42.vector
+    """
+    from elasticrec.model import Model
+    from elasticrec.stream.side_files import vector_file
+
+    check_writable(output)
+    opened = Model.open(model)
+    if opened.table.users is None:
+        raise InputError(
+            f"{model}: base {opened.table.base} has no user vectors, a device needs only a history"
+        )
+    number = int(opened.split.user_ids.numbers([user])[0])
+    if number < 0:
+        raise InputError(f"no user {user!r} in the data")
+    content = vector_file(opened.table.users[number], opened.codes.rotation, opened.id)
+    save_bytes(output, content)
+    print(f"{output}: {len(content):,} bytes")
+
+
+def withdraw(
+    model: Annotated[Path, Argument(help="A finished model folder.")],
+    items: Annotated[Path, Argument(help="A text file with one item id per line.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to write.")],
+    sequence: Annotated[
+        int, Option(help="Number of the list; a later list has a larger one.", min=0)
+    ] = 0,
+    sign: Annotated[Path | None, Option(help="A private key of `elasticrec keys new`.")] = None,
+) -> None:
+    """Write the list of withdrawn items, which devices take beside the stream.
+
+    The stream stays as it is, so devices fetch some bytes and not megabytes.
+
+    \b
+    Example:
+      elasticrec withdraw MODEL recalled.txt -o withdrawn.elastic --sequence 3
+    """
+    import logging
+
+    import numpy as np
+
+    from elasticrec.model import Model
+    from elasticrec.stream.side_files import WithdrawnList
+    from elasticrec.stream.signing import load_key
+
+    check_writable(output)
+    opened = Model.open(model)
+    ids = read_ids(items)
+    numbers = np.asarray(opened.split.item_ids.numbers(ids))
+    unknown = int((numbers < 0).sum())
+    if ids and unknown == len(ids):
+        raise InputError(f"{items}: none of {unknown} ids is known, the first is {ids[0]!r}")
+    if unknown:
+        logging.getLogger(__name__).warning("%d of %d ids are unknown, skipped", unknown, len(ids))
+    known = np.unique(numbers[numbers >= 0])
+    made = WithdrawnList(opened.id, known, sequence)
+    content = made.pack(None if sign is None else load_key(sign))
+    save_bytes(output, content)
+    print(f"{output}: {len(known):,} items withdrawn, {len(content):,} bytes")

@@ -8,52 +8,37 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from elasticrec.cli._options import (
-    COLUMNS,
-    ITEM,
-    MIN_INTERACTIONS,
-    MIN_RATING,
-    RATING,
-    SEED,
-    TEST,
-    TIME,
-    TITLES,
-    USER,
-    WEIGHT,
-    WHERE,
-    listed,
-)
+from elasticrec.cli import _settings as options
 
 if TYPE_CHECKING:
     from elasticrec.data.split import Split
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+data = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Prepare interactions for training: read, filter, split; and count them.",
+)
 
 
-@app.callback()
-def data() -> None:
-    """Prepare interactions for training: read, filter, split; and count them."""
-
-
-@app.command()
+@data.command()
 def prepare(
     source: Annotated[str, Argument(help="A text or Parquet table, JSON lines, lists, goodbooks.")],
     out: Annotated[Path, Option("--out", "-o", help="The split to write.")] = Path("split.npz"),
     format: Annotated[  # noqa: A002
         str | None, Option(help="csv, movielens, parquet, json or lists; else by the name.")
     ] = None,
-    columns: COLUMNS = None,
+    columns: options.COLUMNS = None,
     separator: Annotated[str | None, Option(help="Stands between columns; else found.")] = None,
-    user: USER = None,
-    item: ITEM = None,
-    time: TIME = None,
-    rating: RATING = None,
-    min_rating: MIN_RATING = None,
-    where: WHERE = None,
-    weight: WEIGHT = None,
+    user: options.USER = None,
+    item: options.ITEM = None,
+    time: options.TIME = None,
+    rating: options.RATING = None,
+    min_rating: options.MIN_RATING = None,
+    where: options.WHERE = None,
+    weight: options.WEIGHT = None,
     ordered: Annotated[bool, Option(help="The rows of a table run from old to new.")] = False,
-    test: TEST = None,
-    min_interactions: MIN_INTERACTIONS = None,
+    test: options.TEST = None,
+    min_interactions: options.MIN_INTERACTIONS = None,
     split: Annotated[
         str | None,
         Option(help="temporal (one cut in time), last (of each user) or random; else by the data."),
@@ -64,10 +49,10 @@ def prepare(
     id_lists: Annotated[
         bool, Option(help="Lists: ids from user_list.txt and item_list.txt beside SOURCE.")
     ] = False,
-    titles: TITLES = None,
+    titles: options.TITLES = None,
     title: Annotated[str | None, Option(help="Column of the titles in that file.")] = None,
     name: Annotated[str | None, Option(help="Name of the data set in results.")] = None,
-    seed: SEED = 0,
+    seed: options.SEED = 0,
 ) -> None:
     """Read interactions, leave out rare users and items, split, and write one file.
 
@@ -81,47 +66,30 @@ def prepare(
       elasticrec data prepare gowalla/train.txt.gz --test gowalla/test.txt.gz -o gowalla.npz
     """
     from elasticrec.cli._output import logged_to_stderr
-    from elasticrec.data.preparation import PrepareConfig
-    from elasticrec.data.preparation import prepare as prepare_split
+    from elasticrec.data import preparation
     from elasticrec.data.readers.columns import Columns
     from elasticrec.files import check_writable
     from elasticrec.stages import stage
 
     wanted = Columns(
-        user,
-        item,
-        rating,
-        time,
-        min_rating,
-        names=listed(columns),
-        separator=separator,
-        ordered=ordered,
-        where=where,
-        weight=weight,
-    )
-    config = PrepareConfig(
-        format=format,
-        columns=wanted,
-        test=test,
-        split=split,
-        validation=validation,
-        min_interactions=min_interactions,
-        id_lists=id_lists,
-        titles=titles,
-        title=title,
-        name=name,
-        seed=seed,
-    )
+        user, item, rating, time, min_rating, options.listed(columns), separator,
+        ordered=ordered, where=where, weight=weight,
+    )  # fmt: skip
+    config = preparation.PrepareConfig(
+        format=format, columns=wanted, test=test, split=split, validation=validation,
+        min_interactions=min_interactions, id_lists=id_lists, titles=titles, title=title,
+        name=name, seed=seed,
+    )  # fmt: skip
     check_writable(out)
     with logged_to_stderr():
-        prepared = prepare_split(source, config)
+        prepared = preparation.prepare(source, config)
         with stage(f"writing {out}"):
             prepared.save(out)
     print(f"wrote {out}")
     _print_counts(prepared)
 
 
-@app.command()
+@data.command()
 def stats(
     split: Annotated[Path, Argument(help="A split written by `elasticrec data prepare`.")],
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elasticrec.cli._options import DEVICE, SEED
+from elasticrec.cli._settings import DEVICE, SEED
 
 if TYPE_CHECKING:
     from elasticrec_demo.showing import Shown

@@ -1,4 +1,4 @@
-"""`elasticrec evaluate`: how well a model's files rank what was held out."""
+"""`elasticrec evaluate` and `curve`: how well a model's files rank what was held out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from elasticrec.cli._output import print_json, write_csv
+from elasticrec.cli._settings import DEVICE, JSON
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.comparison import TTest
@@ -41,8 +44,8 @@ def evaluate(
     per_user: Annotated[
         Path | None, typer.Option(help="A CSV to write with every user's values.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+    device: DEVICE = "auto",
+    json: JSON = False,
 ) -> None:
     """Measure how well a file ranks held-out items, as a device ranks them.
 
@@ -93,8 +96,6 @@ def _columns(
 
 def _write_per_user(path: Path, model: Model, found: Evaluation) -> None:
     """Write one row per evaluated user: her original id and her values."""
-    from elasticrec.cli._output import write_csv
-
     values = found.per_user or {}
     ids = model.split.user_ids.take(found.users).values.tolist()
     columns = [column.tolist() for column in values.values()]
@@ -103,7 +104,6 @@ def _write_per_user(path: Path, model: Model, found: Evaluation) -> None:
 
 def _print_json(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest] | None) -> None:
     """Print the numbers as one JSON object."""
-    import json
     from dataclasses import asdict
     from math import isfinite
 
@@ -114,7 +114,7 @@ def _print_json(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest
         fields["t_tests"] = {name: asdict(test) for name, test in tests.items()}
         for test in fields["t_tests"].values():
             test["t"] = test["t"] if isfinite(test["t"]) else None  # JSON has no infinity
-    print(json.dumps(fields))
+    print_json(fields)
 
 
 def _print_table(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest] | None) -> None:
@@ -134,4 +134,54 @@ def _print_table(part: Part, found: dict[str, Evaluation], tests: dict[str, TTes
         if tests is not None and name in tests:
             cells += [f"{tests[name].difference:+.4f}", f"{tests[name].p:.2g}"]
         table.add_row(name, *cells)
+    Console().print(table)
+
+
+def curve(
+    model: Annotated[Path, typer.Argument(help="A finished model folder.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A PNG, SVG or PDF to write.")
+    ] = None,
+    json: JSON = False,
+) -> None:
+    """Show how good a file of each size is, as `elasticrec fit` measured it.
+
+    \b
+    Example:
+      elasticrec curve MODEL -o curve.png
+    """
+    from elasticrec.files import check_writable
+    from elasticrec.model import Model
+
+    found = Model.open(model).curve
+    if output is not None:
+        check_writable(output)
+        from elasticrec.stream.picture import save_curve
+
+        save_curve(found, output, title=str(model))
+    if json:
+        return print_json(found)
+    _print_curve(found)
+    if output is not None:
+        print(f"{output} written")
+
+
+def _print_curve(found: dict[str, Any]) -> None:
+    """Print a line per size, then the baselines."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from elasticrec.stream.curve import LINES
+
+    names = [name for name in found["points"][0] if "@" in name]
+    title = f"measured on {found['users']:,} {found['part']} users"
+    table = Table(title=title, title_justify="left", pad_edge=False)
+    for name in ("bytes", "per item", *names):
+        table.add_column(name, justify="right")
+    for point in found["points"]:
+        values = [f"{point[name]:.4f}" for name in names]
+        table.add_row(f"{point['bytes']:,}", f"{point['bytes_per_item']:.1f}", *values)
+    for name, label in LINES.items():
+        if name in found:
+            table.add_row(label, "", *(f"{found[name][metric]:.4f}" for metric in names))
     Console().print(table)

@@ -1,65 +1,49 @@
-"""`elasticrec fit`: from raw interactions to a finished model and its stream."""
+"""`elasticrec fit`, its stages `train`, `compress` and `order` one by one, and `tune`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from elasticrec.cli._options import (
-    COLUMNS,
-    DEVICE,
-    ITEM,
-    MIN_INTERACTIONS,
-    MIN_RATING,
-    PRESET,
-    RATING,
-    SEED,
-    SETTINGS,
-    TEST,
-    TIME,
-    TITLES,
-    USER,
-    WEIGHT,
-    WHERE,
-    listed,
-)
+from elasticrec.cli import _settings as options
+from elasticrec.cli._output import logged_to_stderr, print_json, resumable
+from elasticrec.cli._settings import configured, configured_as, listed
 
 if TYPE_CHECKING:
     from elasticrec.model import Model
 
+OUTPUT = Annotated[Path, Option("--output", "-o", help="The model folder to write.")]
+
 
 def fit(
     source: Annotated[
-        str,
-        typer.Argument(help="A CSV, TSV, Parquet or lists file, a prepared split, or `goodbooks`."),
+        str, Argument(help="A CSV, TSV, Parquet or lists file, a prepared split, or `goodbooks`.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.")],
-    columns: COLUMNS = None,
-    user: USER = None,
-    item: ITEM = None,
-    time: TIME = None,
-    rating: RATING = None,
-    min_rating: MIN_RATING = None,
-    where: WHERE = None,
-    weight: WEIGHT = None,
-    min_interactions: MIN_INTERACTIONS = None,
-    titles: TITLES = None,
-    test: TEST = None,
-    preset: PRESET = "default",
-    settings: SETTINGS = None,
-    seed: SEED = 0,
-    device: DEVICE = "auto",
+    output: OUTPUT,
+    columns: options.COLUMNS = None,
+    user: options.USER = None,
+    item: options.ITEM = None,
+    time: options.TIME = None,
+    rating: options.RATING = None,
+    min_rating: options.MIN_RATING = None,
+    where: options.WHERE = None,
+    weight: options.WEIGHT = None,
+    min_interactions: options.MIN_INTERACTIONS = None,
+    titles: options.TITLES = None,
+    test: options.TEST = None,
+    preset: options.PRESET = "default",
+    settings: options.SETTINGS = None,
+    seed: options.SEED = 0,
+    device: options.DEVICE = "auto",
     minutes: Annotated[
         float | None,
-        typer.Option(help="Spend about so many, on trials of other training settings.", min=0),
+        Option(help="Spend about so many, on trials of other training settings.", min=0),
     ] = None,
     force: Annotated[
         bool,
-        typer.Option(
-            "--force", help="Replace a model of other data, once the new one is finished."
-        ),
+        Option("--force", help="Replace a model of other data, once the new one is finished."),
     ] = False,
 ) -> None:
     """Train a model and write its stream, of which every prefix is a recommender.
@@ -76,26 +60,18 @@ def fit(
       elasticrec fit ratings.csv -o MODEL --minutes 60
       elasticrec fit split.npz -o MODEL --set train.epochs=64
     """
-    from elasticrec.cli._output import resumable
-    from elasticrec.cli._settings import configured
+    from elasticrec import pipeline
     from elasticrec.data.preparation import PrepareConfig, prepare
     from elasticrec.data.readers.columns import Columns
-    from elasticrec.pipeline import fit as fit_model
 
-    config = configured(preset, settings, seed)
-    names = listed(columns)
+    config, names = configured(preset, settings, seed), listed(columns)
+    chosen = Columns(user, item, rating, time, min_rating, names, where=where, weight=weight)
     reading = PrepareConfig(
-        columns=Columns(
-            user, item, rating, time, min_rating, names=names, where=where, weight=weight
-        ),
-        min_interactions=min_interactions,
-        test=test,
-        titles=titles,
-        seed=seed,
+        columns=chosen, min_interactions=min_interactions, test=test, titles=titles, seed=seed
     )
     with resumable() as listening:
         split = prepare(source, reading)
-        model = fit_model(
+        model = pipeline.fit(
             split, output, config, device=device, force=force, minutes=minutes, **listening
         )
     print(summary(model))
@@ -111,13 +87,143 @@ def summary(model: Model) -> str:
         return f"{model.root}: trained; tiled scores have no stream"
     curve = model.curve
     metric, points = curve["metric"], curve["points"]
-    enough = enough_bytes(curve)
     beside = ", ".join(f"{name} {curve[name][metric]:.4f}" for name in BASELINES)
     lines = [
         f"{model.root}: {model.split.n_items:,} items, stream of {points[-1]['bytes']:,} bytes",
         f"{metric} on {whom(curve)}: {beside}, trained vectors alone {curve['full'][metric]:.4f}",
         *(f"{point['bytes']:>14,} bytes  {point[metric]:.4f}" for point in points),
-        f"next: elasticrec customize {model.root} --budget {enough} -o device.elastic",
+        f"next: elasticrec customize {model.root} --budget {enough_bytes(curve)} -o device.elastic",
         verdict(model),
     ]
     return "\n".join(lines)
+
+
+def train(
+    split: Annotated[Path, Argument(help="A split that `elasticrec data prepare` wrote.")],
+    output: OUTPUT,
+    preset: options.PRESET = "default",
+    settings: options.SETTINGS = None,
+    seed: options.SEED = 0,
+    device: options.DEVICE = "auto",
+    force: Annotated[
+        bool, Option("--force", help="Begin anew where data or settings are others.")
+    ] = False,
+) -> None:
+    """Train the table of a model: the first stage of `elasticrec fit`.
+
+    Ctrl-C saves, and the same command goes on.
+
+    \b
+    Example:
+      elasticrec train split.npz -o MODEL --set train.temperature=0.07
+    """
+    from elasticrec import pipeline
+    from elasticrec.changing import changed
+    from elasticrec.data.split import Split
+
+    config, data = configured(preset, settings, seed), Split.load(split)
+    with resumable() as listening, changed(output) as model:
+        pipeline.prepare(model, data, config, listening["report"], force=force)
+        pipeline.train(model, config, device=device, force=force, **listening)
+    metric, value = next(iter(model.about["validation"].items()))
+    print(f"{output}: {model.about['epochs']} epochs, validation {metric} {value:.4f}")
+
+
+def compress(
+    model: Annotated[Path, Argument(help="A model folder with a trained table.")],
+    preset: options.OWN_PRESET = None,
+    settings: options.SETTINGS = None,
+    seed: options.OWN_SEED = None,
+) -> None:
+    """Code the items of a model and list their neighbours: the second stage.
+
+    \b
+    Example:
+      elasticrec compress MODEL --set compression.min_support=5
+    """
+    from elasticrec import pipeline
+    from elasticrec.changing import changed
+    from elasticrec.model import Model
+
+    Model.open(model)
+    with logged_to_stderr(), changed(model) as opened:
+        pipeline.compress_model(opened, configured_as(opened, preset, settings, seed))
+    codes, lists = opened.codes, opened.neighbours
+    print(
+        f"{model}: {codes.n_columns} columns of a byte per item, lists of up to {lists.slots} "
+        f"neighbours with at least {lists.min_support} persons behind each"
+    )
+
+
+def order(
+    model: Annotated[Path, Argument(help="A model folder with codes.")],
+    preset: options.OWN_PRESET = None,
+    settings: options.SETTINGS = None,
+    seed: options.OWN_SEED = None,
+    device: options.DEVICE = "auto",
+) -> None:
+    """Choose vote weights and the order, write the stream, and measure it.
+
+    \b
+    Example:
+      elasticrec order MODEL --set order.leads=0,4
+    """
+    from elasticrec import pipeline
+    from elasticrec.changing import changed
+    from elasticrec.model import Model
+
+    Model.open(model)
+    with logged_to_stderr(), changed(model) as opened:
+        config = configured_as(opened, preset, settings, seed)
+        pipeline.order(opened, config, device=device)
+        pipeline.write(opened)
+        pipeline.measure_curve(opened, config, device=device)
+        pipeline.describe(opened)
+    print(summary(opened))
+
+
+def tune(
+    source: Annotated[str, Argument(help="A prepared split, a table, or `goodbooks`.")],
+    trials: Annotated[int, Option(help="Trainings; the first has the preset's.", min=2)] = 20,
+    seconds: Annotated[
+        float | None, Option(help="Begin no further trial after so many.", min=0)
+    ] = None,
+    preset: options.PRESET = "default",
+    settings: options.SETTINGS = None,
+    seed: options.SEED = 0,
+    device: options.DEVICE = "auto",
+    json: options.JSON = False,
+) -> None:
+    """Try other training settings with Optuna, and judge them on validation users.
+
+    A trial replaces the preset's settings only if its lead is more than chance among so many
+    trials; often none does. The test part is not read. Ctrl-C ends with what was tried so far.
+
+    \b
+    Example:
+      elasticrec tune split.npz --trials 30
+      elasticrec tune split.npz --seconds 3600 --set train.n_blocks=8
+    """
+    from dataclasses import asdict
+
+    from elasticrec import tuning
+    from elasticrec.data.preparation import PrepareConfig, prepare
+
+    config = configured(preset, settings, seed).train
+    with logged_to_stderr():
+        split = prepare(source, PrepareConfig(seed=seed))
+        found = tuning.tune(split, config, trials=trials, seconds=seconds, device=device)
+    if json:
+        return print_json({**asdict(found), "choice": found.choice.as_dict()})
+    own, best = found.values[tuning.DEFAULT], max(found.values.values())
+    print(
+        f"{config.metric} of the preset {own:.4f}, best of {len(found.values)} trials {best:.4f}, "
+        f"on {found.choice.persons:,} validation users"
+    )
+    if not found.settings:
+        return print("no trial leads beyond chance: keep the settings")
+    lead, low = found.choice.leads[found.choice.chosen]
+    words = [*(settings or []), *(f"train.{n}={v:.6g}" for n, v in found.settings.items())]
+    given = "" if preset == "default" else f" --preset {preset}"
+    print(f"{found.choice.chosen} leads by {100 * lead:.1f} % (at least {100 * low:.1f} %)")
+    print(f"next: elasticrec fit {source} -o MODEL{given}", *(f"--set {word}" for word in words))

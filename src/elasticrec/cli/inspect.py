@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticrec.cli._output import print_json
+from elasticrec.cli._settings import JSON
+
 if TYPE_CHECKING:
     from elasticrec.stream.index import StreamIndex
 
 
 def inspect(
     path: Annotated[Path, typer.Argument(help="A model folder, a stream, or a prefix of one.")],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+    json: JSON = False,
 ) -> None:
     """Show what a model chose and how good it is, or what items have in a file.
 
@@ -22,15 +25,12 @@ def inspect(
       elasticrec inspect MODEL
       elasticrec inspect watch.elastic
     """
-    import json as to_json
-
     from elasticrec.model import Model
     from elasticrec.stream.index import read_index
 
     facts = _of_model(Model.open(path)) if path.is_dir() else _of_stream(read_index(path))
     if json:
-        print(to_json.dumps(facts))
-        return
+        return print_json(facts)
     for name, value in facts.items():
         for line in value if isinstance(value, list) else [value]:
             print(f"{name}: {_text(line)}")

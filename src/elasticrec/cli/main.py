@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,30 +13,25 @@ from typer.main import get_group
 from elasticrec import __version__
 from elasticrec.cli._output import PlainErrors
 
-PIPELINE = (
-    *("fit", "customize", "recommend", "evaluate", "curve", "inspect", "serve", "publish", "demo"),
-    *("data", "tune", "train", "compress", "order", "rule", "catalogue", "vector", "withdraw"),
-    *("push", "pull", "keys", "token"),
-)
-"""The order in which `--help` lists the commands, the usual way first; others follow by name."""
-
-
-def command_names() -> list[str]:
-    """The names of all commands, in the order of the pipeline."""
-    found = {path.stem.replace("_", "-") for path in Path(__file__).parent.glob("[a-z]*.py")}
-    found.discard("main")
-    return [name for name in PIPELINE if name in found] + sorted(found - set(PIPELINE))
+COMMANDS = {
+    "fit": "fit", "customize": "customize", "recommend": "recommend", "evaluate": "evaluate",
+    "curve": "evaluate", "inspect": "inspect", "serve": "serve", "publish": "publish",
+    "demo": "demo", "data": "data", "tune": "fit", "train": "fit", "compress": "fit",
+    "order": "fit", "rule": "rule", "catalogue": "customize", "vector": "customize",
+    "withdraw": "customize", "push": "publish", "pull": "publish", "keys": "publish",
+    "token": "serve",
+}  # fmt: skip
+"""The module of each command, in the order in which `--help` lists them, the usual way first."""
 
 
 def load_command(name: str) -> Any:
-    """The command of that name, from its module: the Typer group `app`, or the function."""
-    attribute = name.replace("-", "_")
-    module = import_module(f"elasticrec.cli.{attribute}")
+    """The command of that name: a function of its module, or a Typer group."""
+    found = getattr(import_module(f"elasticrec.cli.{COMMANDS[name]}"), name)
     mount = typer.Typer(rich_markup_mode=None)
-    if hasattr(module, "app"):
-        mount.add_typer(module.app, name=name)
+    if isinstance(found, typer.Typer):
+        mount.add_typer(found, name=name)
     else:
-        mount.command(name)(getattr(module, attribute))
+        mount.command(name)(found)
     return get_group(mount).commands[name]
 
 
@@ -46,13 +40,12 @@ class Commands(PlainErrors):
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """The names, without importing anything."""
-        return command_names()
+        return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command, imported now; an unknown name is a usage error that lists the known."""
-        known = command_names()
-        if cmd_name not in known:
-            ctx.fail(f"there is no command {cmd_name!r}; the commands are {', '.join(known)}")
+        if cmd_name not in COMMANDS:
+            ctx.fail(f"there is no command {cmd_name!r}; the commands are {', '.join(COMMANDS)}")
         return load_command(cmd_name)
 
 

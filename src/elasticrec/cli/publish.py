@@ -1,24 +1,24 @@
-"""`elasticrec publish`: write a model's stream and page for a static host."""
+"""`elasticrec publish` for static hosts, `keys` to sign by, `push` and `pull` for hub folders."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, Typer
 
 
 def publish(
-    model: Annotated[Path, typer.Argument(help="The model folder.", metavar="MODEL")],
-    place: Annotated[Path, typer.Argument(help="The folder to publish into.", metavar="DIR")],
+    model: Annotated[Path, Argument(help="The model folder.", metavar="MODEL")],
+    place: Annotated[Path, Argument(help="The folder to publish into.", metavar="DIR")],
     name: Annotated[
-        str | None, typer.Option(help="The model's name; by default that of its folder.")
+        str | None, Option(help="The model's name; by default that of its folder.")
     ] = None,
     sign: Annotated[
         Path | None,
-        typer.Option(help="Sign the stream with this private key (`elasticrec keys new`)."),
+        Option(help="Sign the stream with this private key (`elasticrec keys new`)."),
     ] = None,
-    keep: Annotated[int, typer.Option(help="Versions of each file that stay in the folder.")] = 3,
+    keep: Annotated[int, Option(help="Versions of each file that stay in the folder.")] = 3,
 ) -> None:
     """Write the stream, and a page that ranks in the browser, as static files.
 
@@ -37,3 +37,74 @@ def publish(
         key = load_key(sign)
     entry = write(model, place, name=name, page=published(), key=key, keep=keep)
     print(f"{place / entry['files']['stream']}: {entry['bytes']:,} bytes, sha256 {entry['sha256']}")
+
+
+keys = Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Make keys that sign streams, so that devices refuse what others publish.",
+)
+
+
+@keys.command()
+def new(
+    output: Annotated[Path, Option("--output", "-o", help="The private key to write.")],
+) -> None:
+    """Write a new private key (readable by its owner alone), and its public key beside it.
+
+    \b
+    Example:
+      elasticrec keys new -o publisher.key
+    """
+    from elasticrec.files import check_writable
+    from elasticrec.stream.signing import new_key
+
+    check_writable(output)
+    public = new_key(output)
+    print(f"{output}: keep it secret; give {public} to devices")
+
+
+REPOSITORY = Annotated[str, Argument(help="Its name in the hub: owner/name.")]
+HUB = Annotated[
+    Path | None,
+    Option(help="The hub folder; by default that of Hugging Face's tools.", metavar="FOLDER"),
+]
+
+
+def push(
+    model: Annotated[Path, Argument(help="A finished model folder.")],
+    repository: REPOSITORY,
+    hub: HUB = None,
+) -> None:
+    """Put a model into a hub folder, as Hugging Face's tools keep models.
+
+    A team shares the folder, or uploads what is in it: a model folder is a repository with a model
+    card. It holds who took what, so it must stay as private as the data; `elasticrec publish`
+    writes what everyone may see.
+
+    \b
+    Example:
+      elasticrec push MODEL shop/books --hub ../hub
+    """
+    from elasticrec.hub import push as push_model
+
+    version = push_model(model, repository, hub)
+    print(f"{repository} is version {version}; it holds who took what: keep it private")
+
+
+def pull(
+    repository: REPOSITORY,
+    output: Annotated[Path, Option("--output", "-o", help="The model folder to write.")],
+    hub: HUB = None,
+    version: Annotated[str, Option(help="A version that `push` printed, or a ref.")] = "main",
+) -> None:
+    """Copy a model out of a hub folder, every part checked against its hash.
+
+    \b
+    Example:
+      elasticrec pull shop/books -o MODEL --hub ../hub
+    """
+    from elasticrec.hub import pull as pull_model
+
+    model = pull_model(repository, output, hub, version=version)
+    print(f"{output}: {model.about.get('name')}, model {model.id[:16]}")

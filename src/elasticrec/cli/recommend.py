@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticrec.cli._output import print_json, read_ids, write_csv
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -59,16 +61,14 @@ def recommend(
         listed = recommend_from_stream(
             model, _ids(items), k=k, exclude=_ids(exclude), diversity=diversity
         )
-        _print_json(listed) if json else _print_table(listed)
-        return
+        return _print(listed, json)
     ranker = Ranker(Model.open(model), None if budget is None else Budget.parse(budget))
     if users_file is not None and out is not None:
         asked = {"k": k, "exclude": _ids(exclude), "diversity": diversity}
-        _write_lists(ranker, users_file, asked, out)
-        return
+        return _write_lists(ranker, users_file, asked, out)
     history = None if items is None else _ids(items)
     listed = ranker.recommend(user, items=history, k=k, exclude=_ids(exclude), diversity=diversity)
-    _print_json(listed) if json else _print_table(listed)
+    return _print(listed, json)
 
 
 def _ids(text: str) -> list[str]:
@@ -78,7 +78,6 @@ def _ids(text: str) -> list[str]:
 
 def _write_lists(ranker: Ranker, users_file: Path, asked: dict[str, Any], out: Path) -> None:
     """Write every listed user's recommendations to one CSV."""
-    from elasticrec.cli._output import read_ids, write_csv
     from elasticrec.files import check_writable
 
     check_writable(out)
@@ -96,20 +95,16 @@ def _write_lists(ranker: Ranker, users_file: Path, asked: dict[str, Any], out: P
     print(f"wrote {n_rows:,} recommendations for {n:,} users to {out}")
 
 
-def _print_json(listed: list[Recommendation]) -> None:
-    """Print the list as JSON."""
-    import json
+def _print(listed: list[Recommendation], json: bool) -> None:
+    """Print the list as JSON, or as a table, without a title column where no title is known."""
     from dataclasses import asdict
 
-    print(json.dumps([asdict(found) for found in listed], ensure_ascii=False))
-
-
-def _print_table(listed: list[Recommendation]) -> None:
-    """Print the list as a table, without a title column where no title is known."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
+    if json:
+        return print_json([asdict(found) for found in listed])
     titled = any(found.title for found in listed)
     table = Table(box=None)
     table.add_column("", justify="right")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elasticrec.cli._options import DEVICE, JSON, SEED
+from elasticrec.cli._output import logged_to_stderr, print_json
+from elasticrec.cli._settings import DEVICE, JSON, SEED, configured
 from elasticrec.cli.customize import IdKind
 
 if TYPE_CHECKING:
     from elasticrec.rule.config import RuleConfig
     from elasticrec.rule.customize import Customized
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 MODEL = Annotated[Path, typer.Argument(help="A model folder.")]
 PRINTED = Annotated[
@@ -37,8 +36,11 @@ METRIC = Annotated[str | None, typer.Option(help="What to search for: recall@K, 
 SAMPLES = Annotated[int | None, typer.Option(help="Compositions to measure and to fit on.")]
 
 
-@app.callback()
-def rule() -> None:
+rule = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@rule.callback()
+def _rule() -> None:
     """RULE (Chen et al., KDD '21): search the best composition for one budget.
 
     Random compositions are measured (Alg. 1 and 3), an estimator learns their quality (Eq. 4 to 6),
@@ -47,7 +49,7 @@ def rule() -> None:
     """
 
 
-@app.command()
+@rule.command()
 def estimate(
     model: MODEL,
     budget: Annotated[
@@ -77,7 +79,6 @@ def estimate(
       elasticrec rule estimate MODEL --samples 1000 --budget 1MB --budget 5MB
     """
     from elasticrec.changing import extended
-    from elasticrec.cli._output import logged_to_stderr
     from elasticrec.rule.customize import Rule
     from elasticrec.space import Budget
 
@@ -89,7 +90,7 @@ def estimate(
         judged = {str(each): searcher.agreement(each, held_out) for each in budgets}
     if json:
         facts = {**fitted.about, "within": {name: asdict(each) for name, each in judged.items()}}
-        return _print_json(facts)
+        return print_json(facts)
     chosen = fitted.about["chosen"]
     print(
         f"{fitted.about['metric']} of {fitted.about['n_samples']:,} compositions, estimated by the "
@@ -99,7 +100,7 @@ def estimate(
         print(f"  within {name}: {found}")
 
 
-@app.command()
+@rule.command()
 def customize(
     model: MODEL,
     budget: Annotated[str, typer.Option("--budget", "-b", help="A size such as 5MB or 512KB.")],
@@ -131,7 +132,6 @@ def customize(
       elasticrec rule customize MODEL --budget 5MB --printed --samples 2000 -o kept.npz
     """
     from elasticrec.changing import extended
-    from elasticrec.cli._output import logged_to_stderr
     from elasticrec.files import check_writable
     from elasticrec.rule.customize import Rule
     from elasticrec.space import Budget
@@ -144,7 +144,7 @@ def customize(
         made = searcher.customize(size, seed=seed)
     searcher.save(made, output)
     if json:
-        return _print_json({"path": str(output), **made.about()})
+        return print_json({"path": str(output), **made.about()})
     unit = "blocks" if config.space.kind == "blocks" else f"levels of {searcher.space.most}"
     print(_summary(output, made, unit))
 
@@ -158,7 +158,6 @@ def _configured(
     seed: int,
 ) -> RuleConfig:
     """The settings that the options ask for."""
-    from elasticrec.cli._settings import configured
     from elasticrec.errors import InputError
 
     name = preset or ("paper-amazon-book" if printed else "default")
@@ -192,9 +191,3 @@ def _summary(output: Path, made: Customized, unit: str) -> str:
             f"{unit}, group by group: {' '.join(map(str, made.counts.tolist()))}",
         ]
     )
-
-
-def _print_json(facts: dict[str, Any]) -> None:
-    import json
-
-    print(json.dumps(facts))

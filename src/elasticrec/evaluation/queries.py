@@ -42,12 +42,20 @@ def queries_of(split: Split, part: Part = "test", users: np.ndarray | None = Non
     """
     if part not in ("test", "validation"):
         raise InputError(f"cannot evaluate on part {part!r}; expected test or validation")
-    relevant: Pairs = getattr(split, part)
-    asked = np.arange(split.n_users) if users is None else np.asarray(users)
-    asked = asked[relevant.per_user[asked] > 0]
+    relevant, able = getattr(split, part), holders(split, part)
+    asked = able if users is None else np.asarray(users)[np.isin(users, able)]
     if not len(asked):
         raise InputError(f"the {part} part of {split.name!r} holds no item of any user asked for")
     seen = split.train.rows(asked)
     if part == "test":
         seen = seen.union(split.validation.rows(asked))
     return Queries(asked, seen, relevant.rows(asked), split.train)
+
+
+def holders(split: Split, part: Part = "validation") -> np.ndarray:
+    """The users with items in a part; a part without any is refused."""
+    able = np.flatnonzero(getattr(split, part).per_user > 0)
+    if not len(able):
+        why = "; a refit uses them up (fit with --set refit=false)" if part == "validation" else ""
+        raise InputError(f"{split.name}: nobody has {part} items, expected some{why}")
+    return able

@@ -19,6 +19,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
+from elasticrec.evaluation.queries import holders
 from elasticrec.ordering.order import Order, OrderConfig, cut, make_order
 from elasticrec.space import Composition
 
@@ -110,14 +111,10 @@ def find_order(
         least: columns of the smallest useful prefix.
         vectors: (U, D) server vectors, rotated as the codes are, where the model has users.
     """
+    holders(split)  # refuses a split without validation
     search = _Search(codes, neighbours, split, config, least, vectors, device, report)
     cosines = code_cosines(codes, items, config.vote_items)
     person: Person = "history" if vectors is None else "vector"
-    if not len(search.users):
-        raise InputError(
-            f"{split.name}: nobody has validation items, expected some to choose an order by; a "
-            "refit uses them up (fit with --set refit=false)"
-        )
     own, choice = search.vote_weight(cosines, person)
     other, chosen = own, [choice]
     if vectors is not None:
@@ -236,9 +233,9 @@ def _between(grid: np.ndarray, values: np.ndarray, at: float) -> np.ndarray:
     return np.asarray((1 - share) * values[high - 1] + share * values[high])
 
 
-def some_persons(split: Split, n: int, seed: int, part: str = "validation") -> np.ndarray:
-    """At most n users with items in a part, drawn by a seed, in rising order."""
-    able = np.flatnonzero(getattr(split, part).per_user > 0)
+def some_persons(split: Split, n: int, seed: int) -> np.ndarray:
+    """At most n users with validation items, drawn by a seed, in rising order."""
+    able = np.flatnonzero(split.validation.per_user > 0)
     if len(able) > n:
         able = np.sort(np.random.default_rng([seed, 7]).choice(able, n, replace=False))
     return able

@@ -13,6 +13,7 @@ import numpy as np
 
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
+from elasticrec.evaluation.queries import holders
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
 from elasticrec.rule.estimator import Estimator
@@ -104,13 +105,8 @@ class Rule:
         known = person or ("history" if model.table.users is None else "vector")
         metric = config.samples.metric
         self.measure = Measure(model, self.space, metric, person=known, device=device)
-        holders = np.flatnonzero(model.split.validation.per_user)
-        if not len(holders):
-            raise InputError(
-                f"{model.root}: nobody has validation items, expected some to measure compositions "
-                "on; a refit uses them up (fit with --set refit=false)"
-            )
-        shuffled = np.random.default_rng(config.samples.seed).permutation(holders)
+        able = holders(model.split)
+        shuffled = np.random.default_rng(config.samples.seed).permutation(able)
         n, more = config.samples.n_users, config.search.n_users
         self.users = np.sort(shuffled[:n])
         """Validation users on whom samples are measured."""

@@ -50,7 +50,7 @@ class ServeConfig:
 
     def __post_init__(self) -> None:
         for name, least in AT_LEAST.items():
-            if getattr(self, name) < least:
+            if not getattr(self, name) >= least:
                 raise InputError(f"{name} is {getattr(self, name)}, expected at least {least}")
         if not self.models:
             raise InputError("no model folder was given, expected at least one")

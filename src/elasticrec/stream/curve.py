@@ -12,7 +12,7 @@ from elasticrec.evaluation.baselines import evaluate_baselines
 from elasticrec.evaluation.comparison import paired_t_test
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import DEFAULT_METRICS, parse_metrics
-from elasticrec.evaluation.queries import Part, queries_of
+from elasticrec.evaluation.queries import Part, holders, queries_of
 from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.space import Composition
 from elasticrec.stream.chunk import Kind
@@ -95,7 +95,7 @@ def curve_persons(
     """At most n persons who chose nothing; where too few are left, those who chose as well."""
     from elasticrec.ordering.search import some_persons
 
-    able = np.flatnonzero(getattr(split, part).per_user > 0)
+    able = holders(split, part)
     others = np.setdiff1d(able, some_persons(split, chose, seed))
     pool = others if len(others) >= min(n, 500) else able
     if len(pool) > n:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from elasticrec.errors import InputError
 from elasticrec.files import writing, written_whole
 from elasticrec.model import FILES, Model
+from elasticrec.model_folder import NAME as MODEL
 from elasticrec.stream.format import ID_KINDS
 from elasticrec.stream.index import COPIED_AT_ONCE, StreamIndex, read_index
 from elasticrec.stream.side_files import WithdrawnList
@@ -156,6 +157,8 @@ def publish(
         keep: versions of each file that stay: the present one, and those before it.
     """
     place, release, head = Path(place), Release.of(model), None
+    if (place / MODEL).exists():
+        raise InputError(f"{place}: is a model, expected a folder to publish into")
     name = name or Path(os.path.abspath(model)).name
     if not NAME.fullmatch(name):
         raise InputError(
