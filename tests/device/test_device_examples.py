@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device import c_runtime
+from tests.device import c_runtime, test_android
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "device" / "examples"
@@ -32,7 +32,8 @@ def of_python():
 def test_every_example_is_in_the_list():
     files = {path.name for path in FOLDER.iterdir()} - {"README.md"}
     page = (FOLDER / "README.md").read_text()
-    assert files == {"recommend.c", "recommend.py", "recommend.js", "recommend-wasm.js"}
+    names = ("recommend.c", "recommend.py", "recommend.js", "recommend-wasm.js", "Recommend.java")
+    assert files == {*names}
     assert all(f"[{name}]({name})" in page for name in files)
 
 
@@ -46,6 +47,14 @@ def test_c(expected, tmp_path):
     assert said([str(made)]) == expected
     ran = subprocess.run([str(made), "none", *LIKED], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (2, "file: found 0, expected 1\n")
+
+
+def test_java(expected, tmp_path):
+    if test_android.headers() is None or shutil.which("gcc") is None:
+        pytest.skip("no JDK or no C compiler on this machine")
+    test_android.compiled(tmp_path, FOLDER / "Recommend.java")
+    words = ["java", f"-Djava.library.path={tmp_path}", "-cp", str(tmp_path), "Recommend"]
+    assert said(words) == expected
 
 
 @pytest.mark.parametrize("name", ["recommend.js", "recommend-wasm.js"])

@@ -1,0 +1,12 @@
+plugins { id("com.android.library") version "8.7.0" }
+
+android {
+    namespace = "org.elasticrec"
+    compileSdk = 35
+    defaultConfig { minSdk = 24 }
+    compileOptions {
+        sourceCompatibility = JavaVersion.VERSION_17
+        targetCompatibility = JavaVersion.VERSION_17
+    }
+    externalNativeBuild { cmake { path = file("src/main/cpp/CMakeLists.txt") } }
+}
