@@ -1,0 +1,3 @@
+/* The C runtime itself. */
+#define ELASTICREC_IMPLEMENTATION
+#include "celasticrec.h"

@@ -1,0 +1,35 @@
+"""The Swift package: its C part by clang, and all of it where a Swift compiler is."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.device import c_runtime
+
+FOLDER = c_runtime.FOLDER.parent / "swift"
+PART = FOLDER / "Sources" / "CElasticrec"
+
+
+def test_clang_imports_the_module_and_compiles_the_runtime(tmp_path):
+    if shutil.which("clang") is None:
+        pytest.skip("no clang here: the module map was not read")
+    source = tmp_path / "user.c"
+    source.write_text(
+        "#pragma clang module import CElasticrec\n"
+        "int listed(const elasticrec_answer *answer) { return (int)answer->listed; }\n"
+    )
+    words = ["clang", "-std=c99", "-fmodules", f"-fmodules-cache-path={tmp_path}", "-fsyntax-only"]
+    map_file = f"-fmodule-map-file={PART / 'include' / 'module.modulemap'}"
+    subprocess.run([*words, map_file, str(source)], check=True)
+    source.write_text("int listed(const elasticrec_answer *answer) { return answer->listed; }\n")
+    assert subprocess.run([*words, str(source)], check=False, capture_output=True).returncode != 0
+    words = ["clang", *c_runtime.STRICT, f"-I{PART / 'include'}", str(PART / "celasticrec.c")]
+    subprocess.run([*words, "-c", "-o", str(tmp_path / "it.o")], check=True)
+
+
+def test_the_package_builds(tmp_path):
+    if shutil.which("swift") is None:
+        pytest.skip("no Swift compiler here: the Swift code was not compiled")
+    words = ["swift", "build", "--package-path", str(FOLDER), "--scratch-path", str(tmp_path)]
+    subprocess.run(words, check=True)
