@@ -10,7 +10,7 @@ READY  := $(VENV)/.ready
 # Tests at the same time, each on one core.
 JOBS   ?= 2
 
-BENCHMARKS  := $(filter-out lines __init__,$(basename $(notdir $(wildcard benchmarks/*.py))))
+BENCHMARKS  := $(filter-out lines synthetic __init__,$(basename $(notdir $(wildcard benchmarks/*.py))))
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help

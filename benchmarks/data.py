@@ -33,7 +33,7 @@ def write_csv(path: Path, n_pairs: int, seed: int) -> None:
     """Write a planted world as a CSV with text ids, ratings and times, in random order."""
     import polars as pl
 
-    from elasticrec.data.synthetic import planted_world
+    from benchmarks.synthetic import planted_world
 
     rng = np.random.default_rng(seed)
     split = planted_world(N_USERS, N_ITEMS, n_pairs, rng)

@@ -13,11 +13,11 @@ import time
 import numpy as np
 
 from benchmarks.lines import append, comparison
+from benchmarks.synthetic import planted_world
 from elasticrec.compression.compress import compress
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.neighbours import make_neighbours
 from elasticrec.data.splitting import by_popularity
-from elasticrec.data.synthetic import planted_world
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.ordering.search import OrderSearchConfig, find_order
 from experiments.provenance import cores

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.lines import append, comparison
 from benchmarks.plain.load import DOWNLOADS, NAME, OPEN, RATE, STREAM, downloads, mixed, steady
 from benchmarks.plain.servers import nginx_server, resident_bytes, static_server
-from elasticrec.stream.index import longest_prefix
+from elasticrec.stream.index import read_index
 from tests.serve.making import servable
 from tests.serve.server import Server
 from tests.serve.test_crash import killed
@@ -70,7 +70,7 @@ class Bench:
     def throughput(self, rounds: int = 5) -> None:
         """Megabytes per second of a stream of 5 MB, by turns with the rivals."""
         path, folder = self.place / NAME / "stream.elastic", self.place / "static"
-        length = longest_prefix(path, 5_000_000)
+        length = read_index(path).longest_prefix(5_000_000)
         folder.mkdir()
         (folder / "file.elastic").write_bytes(path.read_bytes()[:length])
         found: dict[str, list[float]] = {"ours": [], "static": [], "nginx": []}

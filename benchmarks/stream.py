@@ -22,9 +22,10 @@ from benchmarks.lines import append, comparison
 from elasticrec.compression.codebooks import Column
 from elasticrec.compression.codes import Codes, assemble
 from elasticrec.compression.neighbours import Neighbours
+from elasticrec.files import save_bytes
 from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.stream.index import copy_prefix
-from elasticrec.stream.writer import Facts, write_stream
+from elasticrec.stream.writer import Facts, stream_parts
 
 ITEMS, BLOCKS, RESIDUAL, STAGES, SLOTS = 91_599, 16, 16, 6, 64
 SIZES = (1_000_000, 5_000_000, 20_000_000)
@@ -76,7 +77,8 @@ def main() -> None:
         whole, out = Path(folder) / "stream.elastic", Path(folder) / "out.elastic"
 
         def write() -> None:
-            write_stream(whole, codes, lists, weights, order, facts=facts)
+            parts = stream_parts(codes, lists, weights, order, facts=facts)
+            save_bytes(whole, b"".join(parts))
 
         taken = milliseconds(write, 3)
         copied = milliseconds(lambda: shutil.copyfile(whole, out), args.rounds)

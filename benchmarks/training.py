@@ -33,9 +33,9 @@ import torch
 
 from benchmarks.lines import append, comparison
 from benchmarks.plain.bpr import BATCH, L2, LAYERS, RATE, Loop, Reference, Vectorised
+from benchmarks.synthetic import planted_world
 from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.split import Split
-from elasticrec.data.synthetic import planted_world
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.setup import keep_freed_memory, make_base
 from elasticrec.training.state import TrainingState

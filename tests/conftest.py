@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elasticrec.data.synthetic import planted_world, two_tastes
+from benchmarks.synthetic import planted_world, two_tastes
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: on tiny sizes threads only wait
 

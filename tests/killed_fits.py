@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from benchmarks.synthetic import planted_world, two_tastes
 from elasticrec.cli._settings import configured
-from elasticrec.data.synthetic import planted_world, two_tastes
 from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.pipeline import fit

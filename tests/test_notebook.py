@@ -5,7 +5,7 @@ import pytest
 CELL = """
 import numpy as np
 from elasticrec import ElasticRecommender
-from elasticrec.data.synthetic import two_tastes
+from benchmarks.synthetic import two_tastes
 split = two_tastes(24, 40, np.random.default_rng(0))
 made = ElasticRecommender(n_blocks=1, epochs=8, batch_size=64, device="cpu").fit(split)
 made

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.synthetic import planted_world
 from elasticrec import pipeline
-from elasticrec.data.synthetic import planted_world
 from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.recommending import Ranker
@@ -65,7 +65,7 @@ CUTS = {
     "elasticrec.pipeline.compress": ["train"],
     "elasticrec.pipeline.make_neighbours": ["compress"],
     "elasticrec.pipeline.find_order": ["neighbours"],
-    "elasticrec.stream.customizing.write_stream": ["order"],
+    "elasticrec.stream.customizing.stream_parts": ["order"],
     "elasticrec.stream.curve.curve_of": ["write"],
 }
 """Where a process may end, and what it did since it last ended one place before."""
@@ -168,7 +168,7 @@ def test_a_refit_that_is_cut_off_leaves_the_measured_model_and_goes_on(
         "loop.train": "elasticrec.training.loop.train",
         "split": "elasticrec.pipeline.by_popularity",
         "make_neighbours": "elasticrec.pipeline.make_neighbours",
-        "write_stream": "elasticrec.stream.customizing.write_stream",
+        "write_stream": "elasticrec.stream.customizing.stream_parts",
     }[cut]
 
     def killed(*args, **kwargs):

@@ -179,6 +179,23 @@ def fingerprint(arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
+class Arrays:
+    """What consists of a few plain arrays, which `arrays` gives."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything as plain arrays."""
+        raise NotImplementedError
+
+    def fingerprint(self) -> str:
+        """Hex sha256 of the content."""
+        return fingerprint(self.arrays())
+
+    def save(self, path: Path | str) -> None:
+        """Write one `.npz` file, whole or not at all."""
+        with written_whole(path) as file:
+            np.savez(file, allow_pickle=False, **self.arrays())
+
+
 def sha256_of(path: Path | str) -> str:
     """Hex sha256 of a file's bytes."""
     with Path(path).open("rb") as file:

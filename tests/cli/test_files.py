@@ -9,7 +9,6 @@ import pytest
 
 from elasticrec.stream.index import read_index
 from elasticrec.stream.side_files import WithdrawnList
-from elasticrec.stream.signing import load_public_key
 from tests.cli.running import refused, run
 
 
@@ -56,9 +55,13 @@ def key(tmp_path):
     return tmp_path / "publisher.key"
 
 
+def public(key):
+    return bytes.fromhex(key.with_name(f"{key.name}.pub").read_text())
+
+
 def test_keys_are_a_private_and_a_public_file(key):
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    assert len(load_public_key(f"{key}.pub")) == 32
+    assert len(public(key)) == 32
     before = key.read_bytes()
     assert "is there already" in refused("keys", "new", "-o", key)
     assert "there is no folder" in refused("keys", "new", "-o", key.parent / "no" / "a.key")
@@ -73,7 +76,7 @@ def test_withdrawn_items_are_never_listed(tiny_model, key, tmp_path):
     items.write_text("".join(f"{ids[n]}\n" for n in (70, 3, 14, 3)) + "\nnever-heard-of\n")
     asked = ("withdraw", tiny_model.root, items, "-o", out, "--sequence", 3, "--sign", key)
     assert "3 items withdrawn" in run(*asked)
-    found = WithdrawnList.unpack(out.read_bytes(), load_public_key(f"{key}.pub"))
+    found = WithdrawnList.unpack(out.read_bytes(), public(key))
     assert (found.numbers.tolist(), found.sequence, found.model_id) == (gone, 3, tiny_model.id)
     with device.open(tiny_model.stream_path) as stream:
         stream.withdraw(out)

@@ -4,10 +4,10 @@ import csv
 
 import pytest
 
-from elasticrec.evaluation.lists import diversity_of
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
 from tests.cli.running import refused, run, run_json
+from tests.twins import diversity_of
 
 pytest.importorskip("torch")
 

@@ -67,7 +67,7 @@ def test_the_last_items_by_time(shop):
     for user in range(12):
         assert split.train.of(user).tolist() == list(range(7))
         assert split.test.of(user).tolist() == [8, 9]
-    assert split.train_order[:7].tolist() == list(range(7))
+    assert split.train.order[:7].tolist() == list(range(7))
 
 
 def test_users_who_come_one_after_the_other_are_split_by_their_last_items(shop, caplog):
@@ -99,7 +99,7 @@ def test_a_recorded_order_is_used_where_it_says_something(tmp_path, rng, drift):
     path.write_text("".join(f"{u} {' '.join(map(str, row))}\n" for u, row in enumerate(lists)))
     split = prepare(path)
     assert split.kind == ("last-70-10-20" if drift else "random-70-10-20")
-    assert (split.train_order is not None) == drift
+    assert (split.train.order is not None) == drift
     assert prepare(path, PrepareConfig(split="last")).history()[5].tolist() == (
         lists[5][:9].tolist()
     )

@@ -33,7 +33,7 @@ def test_counts_are_the_published_ones(real_data, name):
     assert (split.train.per_user > 0).all()
     ordered = name != "amazon-book"
     assert (split.name, split.kind) == (name, f"published-{'last' if ordered else 'random'}")
-    assert (split.train_order is not None) == ordered
+    assert (split.train.order is not None) == ordered
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,10 @@ def ordered(split):
 
 
 def test_the_order_of_train_is_kept_in_the_file(split, ordered, tmp_path):
-    assert split.train_order is None
+    assert split.train.order is None
     ordered.save(tmp_path / "split.npz")
     loaded = Split.load(tmp_path / "split.npz")
-    assert loaded.train_order.tolist() == [1, 0, 0]
+    assert loaded.train.order.tolist() == [1, 0, 0]
     assert loaded.fingerprint() == ordered.fingerprint() != split.fingerprint()
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.evaluation.toplist import top_items, top_list, varied
+from elasticrec.evaluation.toplist import top_items, varied
+from tests.twins import top_list
 
 torch = pytest.importorskip("torch")
 

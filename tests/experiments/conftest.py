@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.synthetic import planted_world
 from elasticrec.compression.config import CompressionConfig
-from elasticrec.data.synthetic import planted_world
 from elasticrec.ordering.search import OrderSearchConfig
 from elasticrec.presets import PRESETS, Preset
 from elasticrec.training.config import TrainConfig

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elasticrec.data.synthetic import two_tastes
+from benchmarks.synthetic import two_tastes
 from elasticrec.space import Budget
 from experiments.baselines import BASELINES, BudgetTooSmall, Fitted
 

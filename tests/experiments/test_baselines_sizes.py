@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from elasticrec.data.synthetic import planted_world
+from benchmarks.synthetic import planted_world
 from experiments.baselines import codebooks, dlrm_ce
 from experiments.baselines.autoemb import candidates
 from experiments.baselines.codebooks import kmeans

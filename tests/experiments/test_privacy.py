@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.synthetic import planted_world
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.neighbours import Neighbours, make_neighbours
 from elasticrec.data.interactions import Pairs
-from elasticrec.data.synthetic import planted_world
 from experiments import lines, privacy
 from experiments.attacking import Persons, guesses_by_codes, guesses_by_lists, readings
 from tests.experiments.test_experiments import invoke

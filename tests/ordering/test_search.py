@@ -8,7 +8,7 @@ from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.neighbours import VoteWeight, code_cosines, make_neighbours
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
-from elasticrec.ordering.order import OrderConfig, climb_bytes, cut, make_order, whole_bytes
+from elasticrec.ordering.order import OrderConfig, climb_bytes, cut, make_order
 from elasticrec.ordering.search import OrderSearchConfig, _between, find_order, some_persons
 
 CONFIG = OrderSearchConfig(
@@ -75,7 +75,7 @@ def test_votes_count_less_as_codes_get_better(world) -> None:
 def test_cuts_are_within_their_bytes_and_grow(world) -> None:
     _, _, codes, lists = world
     order = make_order(codes.n_items, codes.n_columns, lists.slots, OrderConfig(lead=4))
-    before, whole = -1, whole_bytes(order, codes)
+    before, whole = -1, int(climb_bytes(order, codes).sum()) + 1000
     for n_bytes in [*range(0, whole, 997), whole]:
         found = cut(order, codes, n_bytes)
         kept = int(found.columns.sum()) + int(found.slots.sum())

@@ -54,7 +54,7 @@ def test_size_is_the_length_of_the_stream_that_is_written(V, C, S, G, n_books, w
     from elasticrec.data.ids import Ids
 
     codes, neighbours = made_codes(V, C, n_books=n_books), random_neighbours(rng, V, S)
-    ids = stored_ids(Ids(np.arange(V) * 7)) if with_ids else None
+    ids = stored_ids(Ids(np.arange(V) * 7), "u32") if with_ids else None
     order = make_order(V, C, S, OrderConfig(columns_per_slot=2), least=1)
     id_bytes = ids.payload_bytes(0, V) if ids else 0
     space = Levels(codes, order, SpaceConfig(n_groups=G), id_bytes=id_bytes)

@@ -8,17 +8,14 @@ from hypothesis import strategies as st
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
 from elasticrec.evaluation.measure import measure
-from elasticrec.evaluation.scoring import (
-    fold_users,
-    score_aligned_reference,
-    score_tiled_reference,
-)
+from elasticrec.evaluation.scoring import fold_users
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, masked_items
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.samples import Measure
 from elasticrec.rule.search_space import Groups
 from elasticrec.training.table import BlockTable
+from tests.twins import score_aligned_reference, score_tiled_reference
 
 from .model import make_model
 

@@ -10,10 +10,11 @@ from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
+from elasticrec.files import save_bytes
 from elasticrec.model import Model
 from elasticrec.ordering.order import COLUMN, SLOT, Order
 from elasticrec.stream.side_files import catalogue
-from elasticrec.stream.writer import Facts, write_stream
+from elasticrec.stream.writer import Facts, stream_parts
 from elasticrec.training.table import BlockTable
 
 QUALITIES = (0.10, 0.14, 0.17, 0.19, 0.20, 0.2004, 0.2005)
@@ -42,8 +43,8 @@ def servable(root, *, n_items=3_000, n_users=40, n_blocks=2, columns=4, slots=3,
                   catalogue=hashlib.sha256(listed).hexdigest())  # fmt: skip
     weights = np.full((columns + 1, 2), 0.5, dtype=np.float32)
     order = _order(n_items, columns, slots)
-    model.save_part("stream", lambda path: write_stream(path, codes, neighbours, weights, order,
-                                                        facts=facts))  # fmt: skip
+    parts = stream_parts(codes, neighbours, weights, order, facts=facts)
+    model.save_part("stream", lambda path: save_bytes(path, b"".join(parts)))
     curve = json.dumps(_curve(model, n_items)).encode()
     model.save_part("curve", lambda path: path.write_bytes(curve) and None)
     return model

@@ -63,10 +63,12 @@ def killed(root, log, rounds, rng):
     The server is killed in every other round, and in the others told to end, when it finishes what
     it began.
     """
-    from elasticrec.stream.index import longest_prefix
+    from elasticrec.stream.index import read_index
 
     path = root / "stream.elastic"
-    expected = hashlib.sha256(path.read_bytes()[: longest_prefix(path, 9_000_000)]).hexdigest()
+    expected = hashlib.sha256(
+        path.read_bytes()[: read_index(path).longest_prefix(9_000_000)]
+    ).hexdigest()
     resumed = 0
     for number in range(rounds):
         found = [Download() for _ in range(3)]

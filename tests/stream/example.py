@@ -29,5 +29,5 @@ def example():
     weights = np.array([[0.0625, 0.125], [0.25, 0.5]], np.float32)
     order = MadeOrder.of([(0, 0, 0, 2), (1, 0, 2, 1)])
     facts = Facts(bytes(range(32)).hex(), 1, trained=1_767_225_600, sequence=1, support=5)
-    ids = stored_ids(Ids.of([501, 502, 503]))
+    ids = stored_ids(Ids.of([501, 502, 503]), "u32")
     return b"".join(stream_parts(codes, neighbours, weights, order, facts=facts, ids=ids))

@@ -2,7 +2,7 @@ import pytest
 
 from elasticrec.errors import InputError
 from elasticrec.stream.format import StreamError
-from elasticrec.stream.index import copy_prefix, index_of, longest_prefix, read_index
+from elasticrec.stream.index import copy_prefix, index_of, read_index
 from tests.stream.damage import draft, sound, sound_head
 from tests.stream.hostile import of_length
 from tests.stream.hostile_chunks import of_one_item_each
@@ -45,7 +45,7 @@ def test_a_prefix_is_copied_whole_or_not_at_all(tmp_path):
     out = tmp_path / "out"
     assert copy_prefix(tmp_path / "s", ENDS[-2] + 1, out) == ENDS[-2]
     assert out.read_bytes() == sound()[: ENDS[-2]]
-    assert longest_prefix(tmp_path / "s", 10**12) == len(sound())
+    assert read_index(tmp_path / "s").longest_prefix(10**12) == len(sound())
     with pytest.raises(InputError, match="no folder"):
         copy_prefix(tmp_path / "s", 10**12, tmp_path / "none" / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "s"]

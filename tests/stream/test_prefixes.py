@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
+from elasticrec.files import save_bytes
 from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.stream.chunk import CHUNK_HEADER
 from elasticrec.stream.cutting import largest_chunk
 from elasticrec.stream.format import ID_KINDS
-from elasticrec.stream.index import copy_prefix, index_of, longest_prefix
-from elasticrec.stream.writer import Facts, stream_parts, write_stream
+from elasticrec.stream.index import copy_prefix, index_of, read_index
+from elasticrec.stream.writer import Facts, stream_parts
 from tests.stream.making import random_parts, random_stream
 
 
@@ -44,11 +45,11 @@ def test_a_prefix_keeps_its_budget_and_its_climb(seed, ids, share):
 def test_a_customized_file_is_a_byte_prefix(tmp_path, seed):
     parts, order, facts, stored = random_stream(np.random.default_rng(seed), ids="u32")
     source, out = tmp_path / "stream.elastic", tmp_path / "small.elastic"
-    write_stream(source, *parts, order, facts=facts, ids=stored)
+    save_bytes(source, b"".join(stream_parts(*parts, order, facts=facts, ids=stored)))
     data = source.read_bytes()
     budget = (index_of(data, len(data)).head.least + len(data)) // 2
-    assert copy_prefix(source, budget, out) == longest_prefix(source, budget)
-    assert out.read_bytes() == data[: longest_prefix(source, budget)]
+    assert copy_prefix(source, budget, out) == read_index(source).longest_prefix(budget)
+    assert out.read_bytes() == data[: read_index(source).longest_prefix(budget)]
     again = tmp_path / "again.elastic"
     copy_prefix(out, budget, again)
     assert again.read_bytes() == out.read_bytes()
@@ -56,7 +57,7 @@ def test_a_customized_file_is_a_byte_prefix(tmp_path, seed):
 
 def test_a_budget_below_the_least_is_refused_by_name(tmp_path):
     parts, order, facts, _ = random_stream(np.random.default_rng(3))
-    write_stream(tmp_path / "s", *parts, order, facts=facts)
+    save_bytes(tmp_path / "s", b"".join(stream_parts(*parts, order, facts=facts)))
     least = index_of(data := (tmp_path / "s").read_bytes(), len(data)).head.least
     with pytest.raises(InputError, match=f"size of this stream is {least}"):
         copy_prefix(tmp_path / "s", least - 1, tmp_path / "out")

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn.functional import softplus
 
+from benchmarks.synthetic import two_tastes as make_two_tastes
 from elasticrec.data.interactions import Pairs
-from elasticrec.data.synthetic import two_tastes as make_two_tastes
 from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import evaluate
 from elasticrec.training.bases.factorization import own_users

@@ -11,17 +11,10 @@ from torch.nn.functional import cosine_similarity
 
 from elasticrec.training.bases import Users
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.losses import (
-    Objective,
-    Vectors,
-    add_l2,
-    bpr,
-    diversity,
-    diversity_reference,
-    softmax,
-)
+from elasticrec.training.losses import Objective, Vectors, add_l2, bpr, diversity, softmax
 from elasticrec.training.rows import Leaves
 from elasticrec.training.sampler import Batch
+from tests.twins import diversity_reference
 
 PLAIN = TrainConfig(n_blocks=3, block_size=2, negatives=4, temperature=0.5, cooccurrence=0.0)
 BPR = replace(PLAIN, loss="bpr", negatives=2)

@@ -9,7 +9,7 @@ import numpy as np
 
 from elasticrec.compression.codebooks import BLOCK, Column, pair_sums
 from elasticrec.errors import InputError
-from elasticrec.files import fingerprint, written_whole
+from elasticrec.files import Arrays
 
 SCALES = 16_384
 """The scales of all columns that cover a block sum to at most this."""
@@ -20,7 +20,7 @@ NEUTRAL = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Codes:
+class Codes(Arrays):
     """Items as byte columns, without their neighbours: V items, D = 8·N numbers, C columns."""
 
     codebooks: tuple[np.ndarray, ...]
@@ -109,15 +109,6 @@ class Codes:
             out[name] = getattr(self, name)
         numbers = [self.n_blocks, self.unit, self.recency, float(self.cosine)]
         return {**out, "numbers": np.array(numbers, dtype=np.float64)}
-
-    def fingerprint(self) -> str:
-        """Hex sha256 of the content."""
-        return fingerprint(self.arrays())
-
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        with written_whole(path) as file:
-            np.savez(file, **self.arrays())  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: Path | str) -> Codes:

@@ -15,14 +15,14 @@ from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.linear import linear_lists
 from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.interactions import Pairs
-from elasticrec.files import fingerprint, written_whole
+from elasticrec.files import Arrays
 
 LARGEST_VOTE = 10_000
 """The value of the largest vote; the others are shares of it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
+class Neighbours(Arrays):
     """Short lists, one per item, strongest first: a shorter list is a prefix of a longer one."""
 
     numbers: np.ndarray
@@ -51,15 +51,6 @@ class Neighbours:
         """Everything as plain arrays."""
         out = {"numbers": self.numbers, "votes": self.votes, "values": self.values}
         return {**out, "min_support": np.array(self.min_support)}
-
-    def fingerprint(self) -> str:
-        """Hex sha256 of the content."""
-        return fingerprint(self.arrays())
-
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        with written_whole(path) as file:
-            np.savez(file, **self.arrays())  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: Path | str) -> Neighbours:

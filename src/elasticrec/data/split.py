@@ -13,7 +13,7 @@ import numpy as np
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
-from elasticrec.files import check_readable, fingerprint, written_whole
+from elasticrec.files import Arrays, check_readable, written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ UNREADABLE = (
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(Arrays):
     """Three disjoint sets of pairs over the same users and items."""
 
     train: Pairs
@@ -62,11 +62,6 @@ class Split:
     def n_items(self) -> int:
         """Number of items, in train or not."""
         return self.train.n_items
-
-    @property
-    def train_order(self) -> np.ndarray | None:
-        """(n,) int32 parallel to `train.items`: places in each user's order; None if unknown."""
-        return self.train.order
 
     def history(self, users: np.ndarray | None = None) -> list[np.ndarray]:
         """The train items of each user (default: all), oldest first; else by number."""
@@ -115,10 +110,6 @@ class Split:
         if self.titles is not None:
             out |= Ids(self.titles).arrays("titles")
         return out
-
-    def fingerprint(self) -> str:
-        """Hex sha256 of the content."""
-        return fingerprint(self.arrays())
 
     def save(self, path: Path | str) -> None:
         """Write one `.npz` file, whole or not at all."""

@@ -1,15 +1,15 @@
 """Metrics of all that is listed, relevant or not: coverage, Gini, novelty, intra-list diversity.
 
-`coverage_of`, `gini_of`, … are the definitions; `metrics_of_lists` is their fast twin. The last two
-ask the train pairs and no model, so that models of any kind stand side by side.
+Coverage is the share of all items that are listed at all, and Gini how unequally often they are:
+half the mean difference of two items' counts, by the mean. Novelty is the mean of -log2 of the
+share of users who took an item in train, and diversity the mean over pairs of items of 1 - cosine
+of who took them. They ask the train pairs and no model, so that models of any kind stand side by
+side.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import combinations
-from math import log2, sqrt
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,43 +22,6 @@ if TYPE_CHECKING:
     from elasticrec.data.interactions import Pairs
 
 _NUMBERS_AT_ONCE = 20_000_000
-
-
-def coverage_of(lists: Sequence[Sequence[int]], train: Pairs) -> float:
-    """Share of all items that stand in at least one list."""
-    return len({item for listed in lists for item in listed}) / train.n_items
-
-
-def gini_of(lists: Sequence[Sequence[int]], train: Pairs) -> float:
-    """Gini coefficient of how often items are listed: 0 if all alike, near 1 if only a few are.
-
-    It is half the mean difference of two items, by the mean.
-    """
-    times = Counter(item for listed in lists for item in listed)
-    counts = [times[item] for item in range(train.n_items)]
-    apart = sum(abs(a - b) for a in counts for b in counts)
-    return apart / (2 * train.n_items * sum(counts)) if sum(counts) else 0.0
-
-
-def novelty_of(listed: Sequence[int], train: Pairs) -> float:
-    """Mean over a list of -log2 of the share of users who took the item in train.
-
-    An item that nobody took counts as if one user had.
-    """
-    takers = [int((train.items == item).sum()) for item in listed]
-    bits = [-log2(max(n, 1) / train.n_users) for n in takers]
-    return sum(bits) / len(bits) if bits else 0.0
-
-
-def diversity_of(listed: Sequence[int], train: Pairs) -> float:
-    """Mean over pairs of a list of 1 - cosine of who took them in train; 0 of fewer than 2 items.
-
-    The cosine of two items is their common users by the root of the product of their users.
-    """
-    takers = [set(train.users[train.items == item].tolist()) for item in listed]
-    pairs = list(combinations(takers, 2))
-    alike = (len(a & b) / sqrt(len(a) * len(b)) if a and b else 0.0 for a, b in pairs)
-    return 1 - sum(alike) / len(pairs) if pairs else 0.0
 
 
 def metrics_of_lists(

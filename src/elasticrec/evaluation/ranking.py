@@ -23,7 +23,6 @@ from elasticrec.evaluation.toplist import hide, top_items
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from elasticrec.data.interactions import Pairs
     from elasticrec.data.split import Split
     from elasticrec.training.table import BlockTable
 
@@ -68,10 +67,6 @@ def evaluate(
     part: Part = "test",
     metrics: Iterable[str] = DEFAULT_METRICS,
     users: np.ndarray | None = None,
-    user_vectors: np.ndarray | None = None,
-    histories: Pairs | None = None,
-    composition_items: np.ndarray | None = None,
-    batch_size: int | None = None,
     device: str = "auto",
     keep_per_user: bool = False,
 ) -> Evaluation:
@@ -84,35 +79,18 @@ def evaluate(
         part: whose pairs are relevant; users without any are left out of the means.
         metrics: names with a length, such as `recall@20`.
         users: numbers of the users to evaluate; by default everyone.
-        user_vectors: (U, D) vectors to use instead of the table's own.
-        histories: U users: fold every person in from these items instead of using her trained
-            vector. A table without users folds in from train alone, on every part.
-        composition_items: (V, k) item vectors to score instead of the table's own, in the form
-            that `blocks.scoring.effective` gives; such as what a composition keeps of them.
-        batch_size: users scored at once; by default as many as suits the device. It never
-            changes how equal scores are ordered.
-        device: `auto`, `cpu` or `cuda`.
         keep_per_user: also return each user's values.
     """
     from elasticrec.evaluation.scoring import effective
 
     asked = queries_of(split, part, users)
-    if user_vectors is not None:
-        vectors = user_vectors[asked.users]
-    elif histories is not None or table.users is None:
-        taken = split.train if histories is None else histories
-        vectors = table.fold_in(taken.rows(asked.users))
+    if table.users is None:  # folded in from train alone, on every part
+        vectors = table.fold_in(split.train.rows(asked.users))
     else:
         vectors = table.users[asked.users]
     persons, items = effective(replace(table, users=vectors), split.train.per_item)
     return evaluate_vectors(
-        persons,
-        items if composition_items is None else composition_items,
-        asked,
-        metrics=metrics,
-        batch_size=batch_size,
-        device=device,
-        keep_per_user=keep_per_user,
+        persons, items, asked, metrics=metrics, device=device, keep_per_user=keep_per_user
     )
 
 

@@ -1,4 +1,4 @@
-"""How blocks meet a user: `tiled` (Eq. 2 as printed) and `aligned`, with their readable twins.
+"""How blocks meet a user: `tiled` (Eq. 2 as printed) and `aligned`.
 
 Read literally, Eq. 2 repeats each block N times, so a score is the product of two d-vectors
 whatever is kept: `tiled`. `aligned` lets block n of the item meet block n of the user.
@@ -13,56 +13,7 @@ import numpy as np
 from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elasticrec.training.table import BlockTable, Score
-
-
-def score_tiled_reference(
-    user: np.ndarray, item: np.ndarray, chosen: Sequence[int], widest: int
-) -> float:
-    """Eq. 2 as printed for one user (D,) and one item (N, d): each block repeated N times."""
-    repeats = len(user) // item.shape[1]
-    total = sum(float(user @ np.tile(item[n], repeats)) for n in chosen)
-    return widest / len(chosen) * total
-
-
-def score_aligned_reference(
-    user: np.ndarray, item: np.ndarray, chosen: Sequence[int], widest: int | None = None
-) -> float:
-    """The aligned score of one user (D,) and one item (N, d): block n meets block n.
-
-    Args:
-        widest: max over groups of |B_g|; given, the score is scaled by widest / |B| as in Eq. 2.
-    """
-    d = item.shape[1]
-    total = sum(float(user[n * d : (n + 1) * d] @ item[n]) for n in chosen)
-    return total if widest is None else widest / len(chosen) * total
-
-
-def score_items(
-    users: np.ndarray,
-    blocks: np.ndarray,
-    *,
-    score: Score = "aligned",
-    kept: np.ndarray | None = None,
-    scaled: bool = False,
-) -> np.ndarray:
-    """(B, V) scores of all items for some users.
-
-    Args:
-        users: (B, D) user vectors.
-        blocks: (V, N, d) item blocks.
-        score: `aligned` or `tiled`.
-        kept: (V, N) which blocks each item keeps; None keeps all.
-        scaled: multiply by max|B| / |B| (Eq. 2); an item that keeps nothing scores 0.
-    """
-    folded, items = _matrices(users, blocks if kept is None else blocks * kept[:, :, None], score)
-    scores = folded @ items.T  # (B, V)
-    if scaled and kept is not None:
-        width = kept.sum(axis=1)
-        scores = scores * (width.max() / np.maximum(width, 1)).astype(scores.dtype)
-    return scores
 
 
 def effective(

@@ -23,23 +23,6 @@ class TopItems(NamedTuple):
     """(B, min(k, V)) their scores; -inf beside -1."""
 
 
-def top_list(scores: np.ndarray, k: int, seen: np.ndarray | None = None) -> np.ndarray:
-    """At most k item numbers, best first, of one person's scores (V,): a plain sort.
-
-    It is the readable twin of `top_items`, and quick enough for one person.
-
-    Args:
-        scores: (V,); an item of score -inf is never listed.
-        k: how many items to list.
-        seen: item numbers that must not be listed.
-    """
-    scores = np.array(scores)
-    if seen is not None:
-        scores[seen] = -np.inf
-    order = np.lexsort((np.arange(len(scores)), -scores))[:k]
-    return order[scores[order] > -np.inf]
-
-
 def top_items(scores: Tensor, k: int, seen: Pairs | None = None) -> TopItems:
     """The k best items of each row of scores (B, V), ties in order of item index.
 

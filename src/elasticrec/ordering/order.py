@@ -14,7 +14,7 @@ import numpy as np
 
 from elasticrec.compression.codes import Codes
 from elasticrec.errors import InputError
-from elasticrec.files import fingerprint, written_whole
+from elasticrec.files import Arrays
 from elasticrec.space import Composition
 
 COLUMN, SLOT = 0, 1
@@ -30,7 +30,7 @@ _COLUMN = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class Order(Arrays):
     """Climbs over V items; a range that gets column c has columns 0 … c - 1 already."""
 
     n_items: int
@@ -87,15 +87,6 @@ class Order:
         climbs = np.column_stack([self.kind, self.which, self.first, self.count]).astype(np.int64)
         return {"climbs": climbs, "shape": np.array([self.n_items, self.least], dtype=np.int64)}
 
-    def fingerprint(self) -> str:
-        """Hex sha256 of the content."""
-        return fingerprint(self.arrays())
-
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        with written_whole(path) as file:
-            np.savez_compressed(file, **self.arrays())  # type: ignore[arg-type]
-
     @classmethod
     def load(cls, path: Path | str) -> Order:
         """The order that `save` wrote."""
@@ -143,11 +134,6 @@ def cut(order: Order, codes: Codes, n_bytes: float) -> Composition:
     part = columns if order.kind[climbs] == COLUMN else slots
     part[first : first + count] += 1
     return Composition(columns, slots)
-
-
-def whole_bytes(order: Order, codes: Codes) -> int:
-    """Bytes of the whole stream, about."""
-    return int(climb_bytes(order, codes).sum()) + _HEAD + codes.dimensions
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elasticrec.files import written_whole
+from elasticrec.files import Arrays
 from elasticrec.rule.free_blocks import FreeBlocks, masked_items
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.randomizer import random_candidate
@@ -38,7 +38,7 @@ _LOG_EVERY = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class Samples(Arrays):
     """Pairs (model.EE, y) of D_est."""
 
     candidates: np.ndarray
@@ -49,10 +49,9 @@ class Samples:
     def __len__(self) -> int:
         return len(self.values)
 
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        with written_whole(path) as file:
-            np.savez_compressed(file, candidates=self.candidates, values=self.values)
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Both as plain arrays."""
+        return {"candidates": self.candidates, "values": self.values}
 
     @classmethod
     def load(cls, path: Path | str) -> Samples:

@@ -141,13 +141,12 @@ class StoredIds:
         return content
 
 
-def stored_ids(ids: Ids, kind: str | None = None) -> StoredIds:
-    """Ids as a stream stores them, by default as the narrowest kind that holds them all.
+def stored_ids(ids: Ids, kind: str) -> StoredIds:
+    """Ids as a stream stores them.
 
     Args:
         kind: `u32`, `u64` or `text`; a number becomes its decimal text.
     """
-    kind = kind or narrowest(ids)
     if kind not in ID_KINDS[1:]:
         raise InputError(f"ids of kind {kind!r}, expected u32, u64 or text")
     values = ids.values.tolist()
@@ -162,17 +161,6 @@ def stored_ids(ids: Ids, kind: str | None = None) -> StoredIds:
         limit = f"whole numbers from 0 to 2^{8 * size} - 1"
         raise InputError(f"ids that {kind} cannot hold, expected {limit}") from None
     return StoredIds(kind, data, np.arange(len(values) + 1, dtype=np.int64) * size)
-
-
-def narrowest(ids: Ids) -> str:
-    """The kind that stores ids in the fewest bytes without changing them."""
-    if ids.are_text:
-        return "text"
-    values = ids.values.tolist()
-    least, most = min(values, default=0), max(values, default=0)
-    if least < 0 or most >= 2**64:
-        return "text"
-    return "u32" if most < 2**32 else "u64"
 
 
 def _text(values: list[str]) -> StoredIds:

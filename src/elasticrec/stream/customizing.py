@@ -9,10 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from elasticrec.files import written_whole
 from elasticrec.stream.chunk import Kind, stored_ids
 from elasticrec.stream.curve import whom
 from elasticrec.stream.index import StreamIndex, copy_prefix, read_index
-from elasticrec.stream.writer import Facts, write_stream
+from elasticrec.stream.writer import Facts, stream_parts
 
 if TYPE_CHECKING:
     from elasticrec.model import Model
@@ -49,16 +50,9 @@ def write_stream_of(
         catalogue=model.hash_of("catalogue"),
     )
     ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
-    write_stream(
-        path,
-        model.codes,
-        model.neighbours,
-        model.weights,
-        climbs,
-        facts=facts,
-        ids=ids,
-        key=key,
-    )
+    parts = model.codes, model.neighbours, model.weights, climbs
+    with written_whole(path) as file:
+        file.writelines(stream_parts(*parts, facts=facts, ids=ids, key=key))
 
 
 def customize_model(

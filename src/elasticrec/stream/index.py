@@ -80,14 +80,9 @@ def index_of(data: bytes | mmap.mmap, size: int) -> StreamIndex:
     return StreamIndex(head, headers, ends)
 
 
-def longest_prefix(path: Path | str, budget_bytes: int) -> int:
-    """The end of the longest run of whole chunks of a stream within a budget."""
-    return read_index(path).longest_prefix(budget_bytes)
-
-
 def copy_prefix(path: Path | str, budget_bytes: int, out: Path | str) -> int:
     """Write the longest prefix within a budget to `out`, whole or not at all; its bytes."""
-    end = longest_prefix(path, budget_bytes)
+    end = read_index(path).longest_prefix(budget_bytes)
     with Path(path).open("rb") as source, written_whole(out) as target:
         left = end
         while left:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 VECTOR_MAGIC = b"\x89ELVECTO"
 VECTOR_VERSION = 2
-VECTOR_HEADER = 48
-"""Bytes before the numbers, of which there are two bytes each."""
 
 
 def vector_file(vector: np.ndarray, rotation: np.ndarray, model_id: str) -> bytes:

@@ -61,19 +61,6 @@ def load_key(path: Path | str) -> Ed25519PrivateKey:
     return key
 
 
-def load_public_key(path: Path | str) -> bytes:
-    """The 32 bytes of the public key in a file that `new_key` wrote."""
-    try:
-        found = bytes.fromhex(Path(path).read_text(encoding="ascii"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError:
-        found = b""
-    if len(found) != 32:
-        raise InputError(f"{path}: is no public key, expected 64 hexadecimal digits")
-    return found
-
-
 def public_bytes(key: Ed25519PrivateKey) -> bytes:
     """The 32 bytes of a key's public half."""
     return key.public_key().public_bytes_raw()
@@ -82,11 +69,6 @@ def public_bytes(key: Ed25519PrivateKey) -> bytes:
 def sign_head(head: Head, key: Ed25519PrivateKey) -> Head:
     """The head with its signature (section 12)."""
     return replace(head, signature=key.sign(head.signed_part()))
-
-
-def verify_head(head: Head, public: bytes) -> None:
-    """Refuse a head that this public key's owner did not sign."""
-    verify(head.signed_part(), head.signature, public, "the stream's head")
 
 
 def verify(content: bytes, signature: bytes, public: bytes, name: str) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.files import written_whole
 from elasticrec.stream.chunk import StoredIds, link_to, seal
 from elasticrec.stream.cutting import Cutter
 from elasticrec.stream.format import (
@@ -49,29 +47,6 @@ class Facts:
     """Hex sha256 of the catalogue file."""
 
 
-def write_stream(
-    path: Path | str,
-    codes: Codes,
-    neighbours: Neighbours,
-    weights: np.ndarray,
-    order: Order,
-    *,
-    facts: Facts,
-    ids: StoredIds | None = None,
-    key: Ed25519PrivateKey | None = None,
-) -> None:
-    """Write the stream of an order, whole or not at all; equal inputs give equal bytes.
-
-    Args:
-        weights: (C + 1, 2) vote weights of an item with so many columns, by history and by vector.
-        ids: original ids in item order; None writes dense ids.
-        key: signs the head.
-    """
-    parts = stream_parts(codes, neighbours, weights, order, facts=facts, ids=ids, key=key)
-    with written_whole(path) as file:
-        file.writelines(parts)
-
-
 def stream_parts(
     codes: Codes,
     neighbours: Neighbours,
@@ -82,7 +57,13 @@ def stream_parts(
     ids: StoredIds | None = None,
     key: Ed25519PrivateKey | None = None,
 ) -> list[bytes]:
-    """The head and the chunks of a stream, in order."""
+    """The head and the chunks of an order's stream; equal inputs give equal bytes.
+
+    Args:
+        weights: (C + 1, 2) vote weights of an item with so many columns, by history and by vector.
+        ids: original ids in item order; None writes dense ids.
+        key: signs the head.
+    """
     check_parts(codes, neighbours, weights)
     cutter = Cutter(codes, neighbours, weights, ids)
     chunks = cutter.cut(order, facts.least_climbs)

@@ -70,16 +70,6 @@ def diversity(blocks: Tensor, form: DiversityForm = "bounded") -> Tensor:
     return (N * squares - blocks.sum(dim=1).square().sum(dim=1)).mean()
 
 
-def diversity_reference(blocks: Tensor) -> Tensor:
-    """The double sum of Eq. 3 as printed, averaged over items."""
-    N = blocks.shape[1]
-    total = torch.zeros(blocks.shape[0], dtype=blocks.dtype, device=blocks.device)
-    for n in range(N):
-        for m in range(n + 1, N):
-            total = total + (blocks[:, n] - blocks[:, m]).square().sum(dim=1)
-    return total.mean()
-
-
 @dataclass(frozen=True)
 class Vectors:
     """The vectors of one batch."""

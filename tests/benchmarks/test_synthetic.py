@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from benchmarks.synthetic import planted_world, two_tastes
 from elasticrec.data.split import PARTS
-from elasticrec.data.synthetic import planted_world, two_tastes
 
 
 @pytest.mark.parametrize(("n_users", "n_items"), [(2, 6), (7, 11), (24, 40)])
