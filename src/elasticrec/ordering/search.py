@@ -40,9 +40,9 @@ class OrderSearchConfig:
     """The default vote weight beside no codes at all, per unit of a vote's value."""
     vote_power: float = 0.5
     """Default power: votes count less as codes get better."""
-    vote_multiples: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+    vote_multiples: tuple[float, ...] = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
     """Candidates for the vote weight, as multiples of the default."""
-    vote_powers: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
+    vote_powers: tuple[float, ...] = (0.125, 0.25, 0.5, 0.75, 1.0)
     """Candidates for the power."""
     vote_floor: float = 0.02
     """Share of a vector that no code is believed to tell, so that votes never lose all weight."""
@@ -54,9 +54,9 @@ class OrderSearchConfig:
     """Weights measured at each size; between them a person's metric is interpolated."""
     sizes: tuple[float, ...] = (4, 6, 11, 20, 33, 54, 110)
     """Bytes per item at which candidates are measured."""
-    vote_sizes: tuple[float, ...] = (6, 20, 54, 110)
+    vote_sizes: tuple[float, ...] = (6, 20, 54, 110, 270)
     """Bytes per item at which vote weights are measured."""
-    n_persons: int = 5_000
+    n_persons: int = 10_000
     """Validation persons, drawn by the seed."""
     metric: str = "recall@50"
     """The metric that counts."""

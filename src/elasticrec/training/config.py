@@ -81,8 +81,9 @@ class TrainConfig:
     """`bpr`: draws of an item that the user took, replaced before it stays as a negative."""
     temperature: float = 0.1
     """`softmax`: cosine scores are divided by it."""
-    temperatures: tuple[float, ...] = (0.05, 0.07, 0.15, 0.2, 0.3)
-    """`softmax`: others that short trainings try on validation, outwards; none tries nothing."""
+    temperatures: tuple[float, ...] = (0.15, 0.2, 0.3)
+    """`softmax`: others that short trainings try on validation, outwards; none tries nothing. Lower
+    ones are left out: what they gain is in details of the vectors that coarse codes lose."""
     trial_share: float = 0.25
     """Share of the epochs that such a trial takes."""
     cooccurrence: float = 0.3
