@@ -18,6 +18,13 @@ def test_the_module_is_of_the_present_sources_and_small():
     assert wasm_module.MODULE.stat().st_size < 60_000
 
 
+def test_a_fresh_module_is_not_written_again(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["wasm_module.py"])
+    before = wasm_module.MODULE.stat()
+    assert wasm_module.main() == 0
+    assert wasm_module.MODULE.stat() == before
+
+
 @pytest.fixture(name="node")
 def installed_node():
     program = shutil.which("node")
@@ -45,6 +52,10 @@ def test_a_module_that_is_built_here_passes_them_too(node, tmp_path):
     made = tmp_path / "wasm" / wasm_module.MODULE.name
     made.unlink()
     wasm_module.build(made)
+    again = tmp_path / "again.wasm"
+    wasm_module.build(again)
+    assert again.read_bytes() == made.read_bytes()
+    assert made.stat().st_mode & 0o777 == 0o644
     run_tests(node, tmp_path)
 
 
