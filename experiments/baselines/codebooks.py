@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Leaves, Tables, Users
-from elasticrec.training.bases.factorization import own_users
-from elasticrec.training.rows import take
+from elasticrec.training.bases import Users, own_users
+from elasticrec.training.rows import Leaves, Tables, take
 from elasticrec.training.sampler import Batch
 
 ROUNDS = 25

@@ -10,11 +10,9 @@ import torch
 from torch import Tensor
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Base, Leaves, Tables, Users
-from elasticrec.training.bases.factorization import own_users
-from elasticrec.training.bases.history import everyone, sums
+from elasticrec.training.bases import Base, Users, everyone, own_users, sums
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.rows import take
+from elasticrec.training.rows import Leaves, Tables, take
 from elasticrec.training.sampler import Batch
 from elasticrec.training.setup import first_vectors
 from experiments.baselines.contract import Stored

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from elasticrec.data.split import Split
 from elasticrec.space import FLOAT_BYTES, Budget
-from elasticrec.training.bases import Tables
+from elasticrec.training.rows import Tables
 from experiments.baselines.composed import Maker, scaled, scales_of
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import (

@@ -13,11 +13,10 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, normalize, one_hot, softplus
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Base, Leaves, Tables, Users
-from elasticrec.training.bases.factorization import own_users
+from elasticrec.training.bases import Base, Users, own_users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Objective, Vectors
-from elasticrec.training.rows import take
+from elasticrec.training.rows import Leaves, Tables, take
 from elasticrec.training.sampler import Batch
 from elasticrec.training.setup import first_vectors
 from experiments.baselines.fitting import logistic

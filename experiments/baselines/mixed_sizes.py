@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticrec.training.bases import Tables
+from elasticrec.training.rows import Tables
 from experiments.baselines.contract import Stored
 from experiments.baselines.packing import pack, packed_bytes, unpack
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from elasticrec.data.split import Split
 from elasticrec.evaluation.baselines import BASELINES
 from elasticrec.files import save_bytes
+from elasticrec.model import Model
 from elasticrec.model_folder import plain
 from elasticrec.presets import Preset
 from elasticrec.stream.curve import whom
-
-if TYPE_CHECKING:
-    from elasticrec.data.split import Split
-    from elasticrec.model import Model
 
 FEW_PAIRS = 10
 """Train pairs per item below which more data are said to help."""

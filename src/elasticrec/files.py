@@ -7,17 +7,15 @@ import hashlib
 import os
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 import numpy as np
 
 from elasticrec.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def check_readable(path: Path | str) -> Path:

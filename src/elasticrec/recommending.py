@@ -6,18 +6,15 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
-from elasticrec.model import FILES
-
-if TYPE_CHECKING:
-    from elasticrec.data.ids import Ids
-    from elasticrec.model import Model
-    from elasticrec.space import Budget
+from elasticrec.model import FILES, Model
+from elasticrec.space import Budget
 
 log = logging.getLogger(__name__)
 

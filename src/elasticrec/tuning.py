@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
-from elasticrec.evaluation.choosing import Choice, choose
-
-if TYPE_CHECKING:
-    from elasticrec.data.split import Split
-    from elasticrec.training.config import TrainConfig
+from elasticrec.evaluation.comparison import Choice, choose
+from elasticrec.training.config import TrainConfig
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from benchmarks.plain import bpr
-from elasticrec.training.bases.lightgcn import Graph, propagate
+from elasticrec.training.bases import Graph, propagate
 
 
 @pytest.mark.parametrize("sampler", [bpr.Loop, bpr.Vectorised])

@@ -16,7 +16,7 @@ from elasticrec.space import Budget
 
 def blocks(sizes=(10, 10, 10), N=3, *, d=8, **config):
     """Free blocks of groups of these sizes."""
-    groups = Groups(np.repeat(np.arange(len(sizes)), sizes), "popularity")
+    groups = Groups(np.repeat(np.arange(len(sizes)), sizes))
     config = {"groups": "popularity", **config}
     return FreeBlocks(groups, N, d, SpaceConfig(kind="blocks", **config))
 

@@ -27,7 +27,7 @@ REFERENCE = {"aligned": score_aligned_reference, "tiled": score_tiled_reference}
 @given(seed=st.integers(0, 1000))
 def test_scores_are_eq_2_pair_by_pair(score, seed):
     rng = np.random.default_rng(seed)
-    groups = Groups(rng.permutation(np.repeat([0, 1, 2], [4, 3, 2])), "random")
+    groups = Groups(rng.permutation(np.repeat([0, 1, 2], [4, 3, 2])))
     users = rng.normal(size=(5, 8)).astype(np.float32)
     table = BlockTable(rng.normal(size=(9, 4, 2)).astype(np.float32), users, "mf", score)
     mask = rng.random((3, 4)) < 0.5
@@ -66,7 +66,7 @@ def test_items_of_few_blocks_are_scored_as_high_as_those_of_many():
     blocks[0] = [[0.8], [0.8]]  # both blocks: 1.6
     blocks[1] = [[1.0], [9.9]]  # the first block alone: 1.0, or 2.0 once it counts for two
     table = BlockTable(blocks, one.astype(np.float32) * 0 + 1, "mf")
-    groups = Groups(np.array([0, 1, 0, 0]), "random")
+    groups = Groups(np.array([0, 1, 0, 0]))
     space = FreeBlocks(groups, 2, 1, SpaceConfig(kind="blocks", groups="random", n_groups=2))
     measured = Measure(Parts(split, table), space, "recall@1", person="vector", device="cpu")
     assert measured(np.array([[1, 1], [1, 0]], dtype=bool), np.array([0, 1])).tolist() == [1, 1]
@@ -94,7 +94,7 @@ def test_levels_measure_what_their_composition_measures(planted, tmp_path):
 
 def test_a_person_without_users_vectors_is_folded_in(planted, tmp_path):
     model = make_model(tmp_path / "m", planted)
-    groups = Groups(np.arange(model.table.n_items) % 2, "random")
+    groups = Groups(np.arange(model.table.n_items) % 2)
     space = FreeBlocks(groups, 4, 8, SpaceConfig(kind="blocks", groups="random"))
     users = np.flatnonzero(model.split.validation.per_user)
     mask = np.ones((2, 4), dtype=bool)

@@ -8,7 +8,6 @@ import torch
 from elasticrec.errors import InputError
 from elasticrec.training.checkpoint import (
     Progress,
-    generator_state,
     load_checkpoint,
     save_checkpoint,
 )
@@ -27,7 +26,7 @@ def test_what_was_saved_comes_back(tmp_path):
     tensors = {
         "table.items": torch.randn(4, 3, generator=generator),
         "by columns": torch.arange(6.0).view(2, 3).T,
-        "generator": generator_state(generator),
+        "generator": generator.get_state().cpu(),
     }
     wanted = torch.randn(5, generator=generator)
     save_checkpoint(path, tensors, PROGRESS, CONFIG, "a split")

@@ -12,7 +12,7 @@ from benchmarks.synthetic import two_tastes as make_two_tastes
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import evaluate
-from elasticrec.training.bases.factorization import own_users
+from elasticrec.training.bases import own_users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import InterruptedTraining, Step, choose_temperature, train
 from elasticrec.training.rows import take

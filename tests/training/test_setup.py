@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases.lightgcn import Graph
+from elasticrec.training.bases import Graph
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.setup import keep_freed_memory, make_base, random_table, spectral_tables
 
@@ -25,6 +25,10 @@ BASES = {
 
 def made(split, config, seed=0):
     return make_base(split.train, config, torch.Generator().manual_seed(seed))
+
+
+def sized(dimensions, **settings):
+    return TrainConfig(n_blocks=1, block_size=dimensions, **settings)
 
 
 @pytest.mark.parametrize("name", BASES)
@@ -76,7 +80,7 @@ def test_scores_of_the_first_vectors_are_those_of_the_best_low_rank_matrix(plant
     D = 6
     generator = torch.Generator().manual_seed(0)
     users, items = spectral_tables(
-        Graph(planted.train), D, generator, unit=False, power=0.5, rounds=30
+        Graph(planted.train), sized(D, init_rounds=30), generator, unit=False
     )
     U, S, Vt = np.linalg.svd(dense(planted.train))
     best = (U[:, :D] * S[:D]) @ Vt[:D]
@@ -88,7 +92,7 @@ def test_scores_of_the_first_vectors_are_those_of_the_best_low_rank_matrix(plant
 @pytest.mark.parametrize("unit", [True, False])
 def test_norms_are_1_each_or_on_average(planted, unit):
     generator = torch.Generator().manual_seed(0)
-    for table in spectral_tables(Graph(planted.train), 16, generator, unit=unit):
+    for table in spectral_tables(Graph(planted.train), sized(16), generator, unit=unit):
         norms = table.norm(dim=1)
         if unit:
             torch.testing.assert_close(norms, torch.ones_like(norms))
@@ -100,7 +104,7 @@ def test_norms_are_1_each_or_on_average(planted, unit):
 def test_rows_lie_one_after_the_other_and_the_generator_decides(planted):
     graph = Graph(planted.train)
     one, two, other = (
-        spectral_tables(graph, 8, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)
+        spectral_tables(graph, sized(8), torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)
     )
     for k in (0, 1):
         assert one[k].is_contiguous()
@@ -110,7 +114,7 @@ def test_rows_lie_one_after_the_other_and_the_generator_decides(planted):
 
 def test_a_tiny_catalogue_is_padded_to_the_dimensions_asked_for():
     train = Pairs.from_arrays(np.arange(5), np.arange(5) % 3, n_users=5, n_items=3)
-    users, items = spectral_tables(Graph(train), 8, torch.Generator().manual_seed(0))
+    users, items = spectral_tables(Graph(train), sized(8), torch.Generator().manual_seed(0))
     assert users.shape == (5, 8)
     assert items.shape == (3, 8)
     assert torch.isfinite(users).all()
@@ -127,9 +131,9 @@ def test_factors_that_are_not_finite_are_made_again(planted, monkeypatch):
         return (Q, R * torch.nan) if len(types) == 3 else (Q, R)
 
     graph = Graph(planted.train)
-    expected = spectral_tables(graph, 8, torch.Generator().manual_seed(0))
+    expected = spectral_tables(graph, sized(8), torch.Generator().manual_seed(0))
     monkeypatch.setattr(torch.linalg, "qr", broken_once)
-    found = spectral_tables(graph, 8, torch.Generator().manual_seed(0))
+    found = spectral_tables(graph, sized(8), torch.Generator().manual_seed(0))
     assert [n for n, each in enumerate(types) if each == torch.float64] == [3]
     for a, b in zip(found, expected, strict=True):
         torch.testing.assert_close(a @ a.T, b @ b.T, atol=1e-3, rtol=1e-3)

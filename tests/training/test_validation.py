@@ -10,7 +10,7 @@ from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import evaluate
-from elasticrec.training.bases.history import History
+from elasticrec.training.bases import History
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.setup import make_base
 from elasticrec.training.state import TrainingState

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,6 @@ import typer
 from elasticrec.cli._output import print_json, read_ids, write_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from elasticrec.recommending import Ranker, Recommendation
 
 

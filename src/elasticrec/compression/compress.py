@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from elasticrec.compression.codes import (
 )
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
-
-if TYPE_CHECKING:
-    from elasticrec.compression.config import CompressionConfig
 
 
 def energy_rotation(items: np.ndarray, users: np.ndarray | None = None) -> np.ndarray:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 """Spelling of an integer id: `007` or `+7` is text, or its spelling would be lost."""

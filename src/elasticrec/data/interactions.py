@@ -204,12 +204,14 @@ class Pairs:
             items = items[np.lexsort((rows.order, rows.users))]
         return np.split(items, rows.indptr[1:-1])
 
-    def csr(self) -> csr_matrix:
-        """(U, V) scipy matrix of float32 ones."""
+    def csr(self, recency: float = 0.0) -> csr_matrix:
+        """(U, V) scipy matrix of float32: 1 / (1 + recency · age), ones where ages are unknown."""
         from scipy.sparse import csr_matrix
 
-        ones = np.ones(len(self.items), dtype=np.float32)
-        return csr_matrix((ones, self.items, self.indptr), shape=(self.n_users, self.n_items))
+        data, ages = np.ones(len(self.items), np.float32), self.ages() if recency else None
+        if ages is not None:
+            data = (1 / (1 + recency * ages)).astype(np.float32)
+        return csr_matrix((data, self.items, self.indptr), shape=(self.n_users, self.n_items))
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_frame
 from elasticrec.data.readers.lists import read_lists_together
-from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read
-from elasticrec.data.readers.titles import with_titles
+from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read, with_titles
 from elasticrec.data.sequence import SequenceConfig, informative_order
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
 from elasticrec.files import Arrays, check_readable, written_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PARTS = ("train", "validation", "test")
 UNREADABLE = (

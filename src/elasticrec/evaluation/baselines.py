@@ -9,12 +9,11 @@ import numpy as np
 
 from elasticrec.data.cooccurrence import count_cooccurrence
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
+from elasticrec.evaluation.queries import Queries
 from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, users_at_once
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from elasticrec.evaluation.queries import Queries
 
 NEIGHBOURS = 100
 """Items near each item that ItemKNN asks; what users have among them is summed."""

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.metrics import parse_metrics
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-    from elasticrec.data.interactions import Pairs
 
 _NUMBERS_AT_ONCE = 20_000_000
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from elasticrec.data.interactions import Pairs
+from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-
-if TYPE_CHECKING:
-    from elasticrec.data.interactions import Pairs
-    from elasticrec.data.split import Split
 
 Part = Literal["test", "validation"]
 

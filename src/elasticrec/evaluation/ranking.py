@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.lists import metrics_of_lists
 from elasticrec.evaluation.metrics import (
@@ -23,7 +24,6 @@ from elasticrec.evaluation.toplist import hide, top_items
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from elasticrec.data.split import Split
     from elasticrec.training.table import BlockTable
 
 ScoreBatch = Callable[[int, int], "Tensor"]

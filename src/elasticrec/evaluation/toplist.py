@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from elasticrec.data.interactions import Pairs
+
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from elasticrec.data.interactions import Pairs
 
 _ROWS_AT_ONCE = 128  # of the exact path for ties, which needs several arrays as large as the scores
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.evaluation.choosing import Choice, choose
+from elasticrec.evaluation.comparison import Choice, choose
 from elasticrec.evaluation.queries import holders
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig

@@ -6,7 +6,6 @@ Its accounting is the paper's: MB = 10^6 bytes, 4 bytes a number, vectors only, 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +18,7 @@ from elasticrec.rule.search_space import (
     random_groups,
 )
 from elasticrec.space import FLOAT_BYTES, Budget
-
-if TYPE_CHECKING:
-    from elasticrec.training.table import BlockTable
+from elasticrec.training.table import BlockTable
 
 
 def make_groups(popularity: np.ndarray, items: np.ndarray, config: SpaceConfig) -> Groups:

@@ -11,22 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.evaluation.measure import Person
+from elasticrec.evaluation.ranking import Evaluation
 from elasticrec.files import Arrays
+from elasticrec.model import Model
 from elasticrec.rule.free_blocks import FreeBlocks, masked_items
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.randomizer import random_candidate
 from elasticrec.rule.search_space import Space
 from elasticrec.space import Budget
-
-if TYPE_CHECKING:
-    from elasticrec.evaluation.measure import Person
-    from elasticrec.evaluation.ranking import Evaluation
-    from elasticrec.model import Model
-
 
 log = logging.getLogger(__name__)
 Quality = Callable[[np.ndarray], float]

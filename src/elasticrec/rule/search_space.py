@@ -17,9 +17,6 @@ from elasticrec.compression.codebooks import kmeans, nearest
 from elasticrec.errors import InputError
 from elasticrec.space import Budget
 
-KINDS = ("random", "popularity", "cluster")
-"""Ways to group items."""
-
 
 @dataclass(frozen=True, eq=False)
 class Groups:
@@ -27,13 +24,9 @@ class Groups:
 
     of_item: np.ndarray
     """(V,) int64: the group of each item, 0 to G - 1."""
-    kind: str
-    """`random`, `popularity` or `cluster`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "of_item", np.asarray(self.of_item, dtype=np.int64))
-        if self.kind not in KINDS:
-            raise InputError(f"groups of kind {self.kind!r}, expected one of {', '.join(KINDS)}")
         if not len(self.of_item) or self.of_item.min() < 0 or not self.sizes.all():
             raise InputError(f"groups of sizes {self.sizes.tolist()}, expected none empty")
 
@@ -65,7 +58,7 @@ def even_sizes(n_items: int, n_groups: int) -> np.ndarray:
 def random_groups(n_items: int, n_groups: int, rng: np.random.Generator) -> Groups:
     """Equal groups drawn at random: the paper's default."""
     labels = np.repeat(np.arange(n_groups), even_sizes(n_items, n_groups))
-    return Groups(rng.permutation(labels), "random")
+    return Groups(rng.permutation(labels))
 
 
 def popularity_groups(popularity: np.ndarray, n_groups: int) -> Groups:
@@ -78,7 +71,7 @@ def popularity_groups(popularity: np.ndarray, n_groups: int) -> Groups:
     labels[np.argsort(-popularity, kind="stable")] = np.repeat(
         np.arange(n_groups), even_sizes(len(popularity), n_groups)
     )
-    return Groups(labels, "popularity")
+    return Groups(labels)
 
 
 def cluster_groups(
@@ -107,7 +100,7 @@ def cluster_groups(
     means = np.bincount(labels, weights=popularity) / np.bincount(labels)
     rank = np.empty(len(means), dtype=np.int64)
     rank[np.argsort(-means, kind="stable")] = np.arange(len(means))
-    return Groups(rank[labels], "cluster")
+    return Groups(rank[labels])
 
 
 def principal_components(points: np.ndarray, n_components: int = 2) -> np.ndarray:

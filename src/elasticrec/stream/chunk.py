@@ -7,17 +7,13 @@ import struct
 import zlib
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
 from elasticrec.stream.format import ID_KINDS, LINK
-
-if TYPE_CHECKING:
-    from elasticrec.compression.neighbours import Neighbours
-
 
 CHUNK_HEADER = 32
 """Bytes before a chunk's payload."""

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from elasticrec.data.split import Split
 from elasticrec.evaluation.baselines import evaluate_baselines
 from elasticrec.evaluation.comparison import paired_t_test
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import DEFAULT_METRICS, parse_metrics
 from elasticrec.evaluation.queries import Part, holders, queries_of
 from elasticrec.evaluation.ranking import Evaluation, evaluate
-from elasticrec.space import Composition
+from elasticrec.model import Model
+from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import Kind
 from elasticrec.stream.index import StreamIndex, read_index
-
-if TYPE_CHECKING:
-    from elasticrec.data.split import Split
-    from elasticrec.model import Model
-    from elasticrec.space import Budget
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,16 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elasticrec.files import written_whole
+from elasticrec.model import Model
+from elasticrec.ordering.order import Order
+from elasticrec.space import Budget
 from elasticrec.stream.chunk import Kind, stored_ids
 from elasticrec.stream.curve import whom
 from elasticrec.stream.index import StreamIndex, copy_prefix, read_index
 from elasticrec.stream.writer import Facts, stream_parts
-
-if TYPE_CHECKING:
-    from elasticrec.model import Model
-    from elasticrec.ordering.order import Order
-    from elasticrec.space import Budget
 
 
 def write_stream_of(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.compression.codes import Codes
+from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
-from elasticrec.ordering.order import COLUMN, SLOT
+from elasticrec.ordering.order import COLUMN, SLOT, Order
 from elasticrec.stream.chunk import (
     CHUNK_HEADER,
     COLUMN_ENTRY,
@@ -27,11 +28,6 @@ from elasticrec.stream.format import (
     MAX_SCALE,
     head_bytes,
 )
-
-if TYPE_CHECKING:
-    from elasticrec.compression.codes import Codes
-    from elasticrec.compression.neighbours import Neighbours
-    from elasticrec.ordering.order import Order
 
 
 def largest_chunk(start: int) -> int:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.compression.codes import Codes
+from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
+from elasticrec.ordering.order import Order
 from elasticrec.stream.chunk import StoredIds, link_to, seal
 from elasticrec.stream.cutting import Cutter
 from elasticrec.stream.format import (
@@ -22,10 +25,6 @@ from elasticrec.stream.format import (
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    from elasticrec.compression.codes import Codes
-    from elasticrec.compression.neighbours import Neighbours
-    from elasticrec.ordering.order import Order
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from elasticrec.errors import InputError
@@ -77,11 +76,6 @@ def load_checkpoint(
                 "resume with the same settings, or begin anew with --force"
             )
     return tensors, Progress(**about["progress"])
-
-
-def generator_state(generator: torch.Generator) -> Tensor:
-    """The generator's state as a tensor of bytes on the CPU."""
-    return generator.get_state().cpu()
 
 
 class Clock:

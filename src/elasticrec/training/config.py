@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import parse_metric
-
-if TYPE_CHECKING:
-    from elasticrec.data.interactions import Pairs
 
 _CHOICES = {
     "base": ("history", "mf", "lightgcn"),

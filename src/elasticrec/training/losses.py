@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, softplus
 
-from elasticrec.training.bases import Leaves, Tables, Users
+from elasticrec.training.bases import Users
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.rows import unit
+from elasticrec.training.rows import Leaves, Tables, unit
 from elasticrec.training.sampler import Batch
 
 DiversityForm = Literal["bounded", "printed"]

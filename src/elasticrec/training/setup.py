@@ -10,10 +10,14 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Base
-from elasticrec.training.bases.factorization import AggregatedFactorization, Factorization
-from elasticrec.training.bases.history import History
-from elasticrec.training.bases.lightgcn import Graph, LightGCN
+from elasticrec.training.bases import (
+    AggregatedFactorization,
+    Base,
+    Factorization,
+    Graph,
+    History,
+    LightGCN,
+)
 from elasticrec.training.config import TrainConfig
 
 MakeBase = Callable[[Pairs, TrainConfig, torch.Generator], Base]
@@ -47,16 +51,7 @@ def first_vectors(
     if config.init == "spectral":
         graph = graph or Graph(train, generator.device)
         unit = config.loss == "softmax"
-        users, items = spectral_tables(
-            graph,
-            config.dimensions,
-            generator,
-            unit=unit,
-            power=config.init_power,
-            rounds=config.init_rounds,
-            spare=config.init_spare,
-            noise=config.init_noise,
-        )
+        users, items = spectral_tables(graph, config, generator, unit=unit)
         return users * config.init_scale, items * config.init_scale
     U, V, D = train.n_users, train.n_items, config.dimensions
     scale = config.init_scale
@@ -71,40 +66,30 @@ def random_table(rows: int, dimensions: int, scale: float, generator: torch.Gene
 
 
 def spectral_tables(
-    graph: Graph,
-    dimensions: int,
-    generator: torch.Generator,
-    *,
-    unit: bool = True,
-    power: float = TrainConfig.init_power,
-    rounds: int = TrainConfig.init_rounds,
-    spare: int = TrainConfig.init_spare,
-    noise: float = TrainConfig.init_noise,
+    graph: Graph, config: TrainConfig, generator: torch.Generator, *, unit: bool = True
 ) -> tuple[Tensor, Tensor]:
     """(U, D) users and (V, D) items with norms near 1, from a randomised SVD of the graph.
 
     Args:
         unit: give every row the norm 1; otherwise all are scaled alike, to a root mean square
             norm of 1, and frequent users and items stay longer.
-        power: singular values are raised to this before the rows are normalised.
-        rounds: subspace iterations; a few are plenty, since training goes on from here.
-        spare: directions that are iterated beside the D that are kept.
-        noise: on each number of items, so that no two are alike.
     """
     n_users, n_items = graph.from_items.shape
+    dimensions = config.dimensions
     D = min(dimensions, n_users, n_items)
-    width = min(D + spare, n_users, n_items)
+    width = min(D + config.init_spare, n_users, n_items)
     basis = torch.randn(n_items, width, generator=generator, device=generator.device)
-    for _ in range(rounds):
+    for _ in range(config.init_rounds):
         basis, _ = _orthogonal(graph.from_users @ (graph.from_items @ basis))
     images = graph.from_items @ basis  # (U, width)
     # Of the square factor, and in double precision: of the tall one it may not converge on a GPU.
     Q, R = _orthogonal(images)
     left, values, right = (x.to(images) for x in torch.linalg.svd(R.double().cpu()))
-    scale = values[:D] ** power
+    scale = values[:D] ** config.init_power
     users = (Q @ left[:, :D]) * scale
     items = (basis @ right.T)[:, :D] * scale
-    items = items + noise * torch.randn(n_items, D, generator=generator, device=items.device)
+    noise = torch.randn(n_items, D, generator=generator, device=items.device)
+    items = items + config.init_noise * noise
     if unit:
         users, items = normalize(users, dim=1), normalize(items, dim=1)
     else:

@@ -10,10 +10,10 @@ import torch
 from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.choosing import Choice
+from elasticrec.evaluation.comparison import Choice
 from elasticrec.stages import stage
 from elasticrec.training.bases import Base
-from elasticrec.training.checkpoint import Progress, generator_state
+from elasticrec.training.checkpoint import Progress
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Loss, Objective, Vectors, add_l2
 from elasticrec.training.rows import Leaves, RowAdam, Tables, learning_rate
@@ -144,7 +144,7 @@ class TrainingState:
             **{f"table.{name}": t for name, t in self.base.tables.items()},
             **{f"best.{name}": t for name, t in self.best.items()},
             **self.optimizer.state(),
-            "generator": generator_state(self.generator),
+            "generator": self.generator.get_state().cpu(),
             "loss": torch.tensor([float(self._loss_sum), self._loss_count], dtype=torch.float64),
         }
 

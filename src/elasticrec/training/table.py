@@ -114,11 +114,7 @@ class BlockTable:
 
     def fold_in(self, histories: Pairs) -> np.ndarray:
         """(n, D) float32 persons known by history: normalised sums of their items' unit vectors."""
-        taken = histories.csr()
-        ages = histories.ages()
-        if self.recency and ages is not None:
-            taken.data = (1 / (1 + self.recency * ages)).astype(taken.data.dtype)
-        sums = np.asarray(taken @ _unit(self.items))
+        sums = np.asarray(histories.csr(self.recency) @ _unit(self.items))
         return np.asarray(_unit(sums), dtype=np.float32)
 
 

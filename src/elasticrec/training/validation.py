@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from elasticrec.data.split import Split
-from elasticrec.evaluation.choosing import Choice, choose
+from elasticrec.evaluation.comparison import Choice, choose
 from elasticrec.evaluation.queries import queries_of
 from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors
 from elasticrec.evaluation.scoring import popularity_factors
@@ -92,10 +92,7 @@ class Validation:
 
     def _sums(self, items: Tensor) -> Tensor:
         """(n, D) the validation users as sums of their items."""
-        taken, ages = self.histories.csr(), self.histories.ages()
-        if self.recency and ages is not None:
-            taken.data = (1 / (1 + self.recency * ages)).astype(taken.data.dtype)
-        sums = taken @ normalize(items, dim=1).cpu().numpy()
+        sums = self.histories.csr(self.recency) @ normalize(items, dim=1).cpu().numpy()
         return normalize(torch.from_numpy(sums).to(items.device), dim=1)
 
     def _evaluate(self, persons: Tensor, items: Tensor) -> Evaluation:

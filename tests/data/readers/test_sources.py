@@ -19,9 +19,9 @@ from elasticrec.data.readers.sources import (
     from_csr,
     over_same_ids,
     read,
+    with_titles,
 )
 from elasticrec.data.readers.tables import read_table
-from elasticrec.data.readers.titles import with_titles
 from elasticrec.errors import InputError
 
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from elasticrec.data.interactions import Ids, Interactions, Pairs
-from elasticrec.data.readers.titles import with_titles
+from elasticrec.data.readers.sources import with_titles
 from elasticrec.errors import InputError
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,6 @@ import numpy as np
 from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
 log = logging.getLogger(__name__)

@@ -2,8 +2,7 @@
 
 import torch
 
-from elasticrec.training.bases import Leaves
-from elasticrec.training.bases.factorization import Factorization
+from elasticrec.training.bases import Factorization, Leaves
 from elasticrec.training.sampler import Batch
 
 

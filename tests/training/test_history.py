@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Leaves
-from elasticrec.training.bases.factorization import AggregatedFactorization
-from elasticrec.training.bases.history import History, everyone, sums
+from elasticrec.training.bases import AggregatedFactorization, History, Leaves, everyone, sums
 from elasticrec.training.sampler import Batch
 
 

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Leaves
-from elasticrec.training.bases.lightgcn import Graph, LightGCN, propagate
+from elasticrec.training.bases import Graph, Leaves, LightGCN, propagate
 from elasticrec.training.sampler import Batch
 
 
