@@ -26,7 +26,7 @@ def test_the_card_says_data_recipe_quality_use_and_privacy(tiny_model):
         "`split.npz` (who took what",
     ):
         assert wanted in text
-    assert "train.temperature" not in text  # as in the default preset
+    assert "train.temperature = " not in text  # as in the default preset
     assert verdict(tiny_model)[1:] in text
 
 

@@ -33,7 +33,9 @@ def test_the_demo_trains_and_asks_less_by_the_default_recipe():
     assert demo.train.epochs < 10
     assert demo.order.n_persons < default.order.n_persons
     assert (demo.compression, demo.rule) == (default.compression, default.rule)
-    assert replace(demo.train, epochs=0, negatives=default.train.negatives) == default.train
+    whole = default.train
+    asked = {"epochs": 0, "negatives": whole.negatives, "temperatures": whole.temperatures}
+    assert replace(demo.train, **asked) == whole
 
 
 @pytest.mark.parametrize("name", PRESETS)

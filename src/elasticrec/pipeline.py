@@ -235,8 +235,9 @@ def train(
     def on_step(step: Step) -> None:
         log.info("%s", step)
         if not said:
-            whole = (1 + REST_OF_A_FIT) * step.seconds_left / 60
-            said.append(f"{step}; a whole fit about {math.ceil(whole)} min")
+            whole = math.ceil((1 + REST_OF_A_FIT) * step.seconds_left / 60)
+            refit = "refit" in model.about
+            said.append(f"{step}" if refit else f"{step}; a whole fit about {whole} min")
             report("train", said[0])
         _tell(callbacks, "train", step.done, {"loss": step.loss})
 

@@ -99,7 +99,8 @@ class TrainingState:
                 "seconds": seconds[0], "cpu_seconds": seconds[1],
             }
         )  # fmt: skip
-        log.info("epoch %d: loss %.4f, %s %.4f", progress.epoch, loss, config.metric, value)
+        measured = "" if self.validation.asked is None else f", {config.metric} {value:.4f}"
+        log.info("epoch %d: loss %.4f%s", progress.epoch, loss, measured)
         self._loss_sum.zero_()
         self._loss_count = 0
         if value > progress.best or self.validation.asked is None:
