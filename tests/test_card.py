@@ -20,7 +20,7 @@ def test_the_card_says_data_recipe_quality_use_and_privacy(tiny_model):
         "`train.n_blocks = 4`",
         "`compression.min_support = 2`",
         f"| {curve['points'][0]['bytes']:,} bytes | {curve['points'][0]['recall@50']:.4f} |",
-        f"| itemknn | {curve['itemknn']['recall@50']:.4f} |",
+        f"| ItemKNN | {curve['itemknn']['recall@50']:.4f} |",
         "elasticrec recommend . --items 1",
         "at least 2 users stand behind them",
         "`split.npz` (who took what",

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from elasticrec.data.split import Split
-from elasticrec.evaluation.baselines import BASELINES
 from elasticrec.files import save_bytes
 from elasticrec.model import Model
 from elasticrec.model_folder import plain
 from elasticrec.presets import Preset
-from elasticrec.stream.curve import whom
+from elasticrec.stream.curve import LINES, whom
 
 FEW_PAIRS = 10
 """Train pairs per item below which more data are said to help."""
@@ -28,12 +27,13 @@ def verdict(model: Model) -> str:
     curve = model.curve
     metric, name = curve["metric"], curve["beside"]["baseline"]
     own, other = curve["points"][-1][metric], curve[name][metric]
-    label = {"itemknn": "ItemKNN", "popularity": "popularity"}[name]
     if curve["beside"]["p"] > CHANCE:
-        said = f"is no better or worse than the {other:.4f} of {label} beyond chance"
+        said = f"is no better or worse than the {other:.4f} of {LINES[name]} beyond chance"
     else:
         lead = "" if not other else f" by {100 * abs(own / other - 1):.0f} %"
-        said = f"is {'better' if own > other else 'worse'}{lead} than the {other:.4f} of {label}"
+        said = (
+            f"is {'better' if own > other else 'worse'}{lead} than the {other:.4f} of {LINES[name]}"
+        )
     measured = f"{metric} {own:.4f} {said}, on {whom(curve)}"
     return f"{measured}; {_help(model, better=own > other)}"
 
@@ -130,8 +130,7 @@ def _table(curve: dict[str, Any]) -> str:
     """The curve as a Markdown table."""
     metrics = [name for name in curve["points"][0] if "@" in name]
     rows = [[f"{p['bytes']:,} bytes", *(f"{p[m]:.4f}" for m in metrics)] for p in curve["points"]]
-    beside = {"full": "trained vectors", **{name: name for name in BASELINES}}
-    rows += [[label, *(f"{curve[n][m]:.4f}" for m in metrics)] for n, label in beside.items()]
+    rows += [[label, *(f"{curve[n][m]:.4f}" for m in metrics)] for n, label in LINES.items()]
     lines = [["file", *metrics], ["---", *["--:"] * len(metrics)], *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"Measured on {whom(curve)}.\n\n{table}"

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 from elasticrec.errors import InputError
-from elasticrec.files import save_bytes, sha256_of, written_whole
+from elasticrec.files import save_bytes, sha256_of, writing, written_whole
 from elasticrec.model import FILES, Model
 from elasticrec.model_folder import NAME, place
 
@@ -48,7 +48,7 @@ def push(root: Path | str, repository: str, hub: Path | None = None) -> str:
     hashes = {name: sha256_of(path) for name, path in files.items()}
     version = hashlib.sha256(repr(sorted(hashes.items())).encode()).hexdigest()[:40]
     snapshot = base / "snapshots" / version
-    try:
+    with writing(base):
         for folder in (base / "blobs", base / "refs", snapshot):
             folder.mkdir(parents=True, exist_ok=True)
         for name, path in files.items():
@@ -56,8 +56,6 @@ def push(root: Path | str, repository: str, hub: Path | None = None) -> str:
             link = snapshot / name
             link.unlink(missing_ok=True)
             link.symlink_to(Path("../../blobs") / hashes[name])
-    except OSError as error:
-        raise InputError(f"{base}: cannot be written ({error.strerror})") from None
     save_bytes(base / "refs" / "main", version.encode())  # last: the version is whole by now
     return version
 
@@ -75,9 +73,6 @@ def pull(
     """The model of a hub folder, copied into a new or empty folder.
 
     Args:
-        repository: `owner/name`.
-        folder: where to write it.
-        hub: the hub folder; by default this machine's.
         version: `main`, another ref, or what `push` returned.
     """
     base, folder = _base(repository, hub), Path(folder)
@@ -86,12 +81,10 @@ def pull(
     parts = [source.check(part) for part in source.content["parts"]]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: holds files already, expected a new or empty folder")
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for path in (*parts, snapshot / NAME):  # the last makes it a model
             shutil.copyfile(path, folder / path.name)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
     return Model.open(folder)
 
 

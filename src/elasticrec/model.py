@@ -7,10 +7,13 @@ import json
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from elasticrec.compression.codes import Codes
+from elasticrec.compression.neighbours import Neighbours
+from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.files import sha256_of
 from elasticrec.model_folder import (
@@ -22,13 +25,8 @@ from elasticrec.model_folder import (
     read_content,
     write_content,
 )
-
-if TYPE_CHECKING:
-    from elasticrec.compression.codes import Codes
-    from elasticrec.compression.neighbours import Neighbours
-    from elasticrec.data.split import Split
-    from elasticrec.ordering.order import Order
-    from elasticrec.training.table import BlockTable
+from elasticrec.ordering.order import Order
+from elasticrec.training.table import BlockTable
 
 FILES = {
     "split": "split.npz",
@@ -202,29 +200,21 @@ class Model:
     @cached_property
     def split(self) -> Split:
         """Who took what; items are numbered by falling popularity in train."""
-        from elasticrec.data.split import Split
-
         return Split.load(self.check("split"))
 
     @cached_property
     def table(self) -> BlockTable:
         """The trained vectors."""
-        from elasticrec.training.table import BlockTable
-
         return BlockTable.load(self.check("table"))
 
     @cached_property
     def codes(self) -> Codes:
         """The items as byte columns."""
-        from elasticrec.compression.codes import Codes
-
         return Codes.load(self.check("codes"))
 
     @cached_property
     def neighbours(self) -> Neighbours:
         """The neighbour lists."""
-        from elasticrec.compression.neighbours import Neighbours
-
         return Neighbours.load(self.check("neighbours"))
 
     @cached_property
@@ -236,8 +226,6 @@ class Model:
     @cached_property
     def order(self) -> Order:
         """The order of the stream."""
-        from elasticrec.ordering.order import Order
-
         return Order.load(self.check("order"))
 
     @cached_property

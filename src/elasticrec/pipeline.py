@@ -81,11 +81,9 @@ def fit(
 
     Args:
         root: the model's folder, new, empty, of a run that was cut off, or of a finished model.
-        report: told what happens, a line at a time.
         stop: asked while training; a run that stops is taken up again by the same call.
         force: replace a model of other data, and a checkpoint of other settings.
         minutes: spend about so many in all, on trials of other training settings first.
-        callbacks: told numbers of the stages that run.
     """
     wanted = {
         "split": split.fingerprint(), "preset": plain(preset.as_dict()), "minutes": minutes

@@ -17,14 +17,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.presets import Preset, params_of
 from elasticrec.presets import preset as preset_named
-from elasticrec.recommending import (
-    Id,
-    Ranker,
-    Recommendation,
-    check_diversity,
-    check_ids,
-    check_list_length,
-)
+from elasticrec.recommending import Id, Ranker, Recommendation, check_ids
 from elasticrec.space import Budget
 from elasticrec.stages import lines_in_notebook
 
@@ -234,10 +227,6 @@ class ElasticRecommender:
         and of `exclude`. Unknown items and users are skipped, and a warning is logged.
         A `diversity` above 0, up to 1, prefers items that differ from those above them.
         """
-        check_list_length(k)
-        check_diversity(diversity)
-        for ids, what in ((exclude, "excluded"), (only or (), "allowed")):
-            check_ids(ids, what)
         given: Any = None if items is None else check_ids(items, "given")
         asked: Any = {"k": k, "exclude": exclude, "only": only, "diversity": diversity}
         many = any(isinstance(each, list | tuple) for each in given or ())

@@ -177,7 +177,7 @@ class Ranker:
     def _histories(self, persons: Iterable[Iterable[Id]]) -> tuple[list[Id], Pairs]:
         """Places and histories of the persons of whom some item is known."""
         given = [check_ids(items, "given") for items in _listed(persons, "given")]
-        found = _numbers(self.split.item_ids, [each for items in given for each in items])
+        found = self.split.item_ids.numbers([each for items in given for each in items])
         ends = np.cumsum([len(items) for items in given])
         known = [each[each >= 0].astype(np.int32) for each in np.split(found, ends[:-1])]
         known = known[: len(given)]  # splitting nothing gives one part
@@ -214,7 +214,7 @@ class Ranker:
     def _items(self, ids: Iterable[Id], what: str) -> np.ndarray:
         """(n,) int32 numbers of the ids that are known, in their sequence."""
         given = check_ids(ids, what)
-        found = _numbers(self.split.item_ids, given)
+        found = self.split.item_ids.numbers(given)
         if (found < 0).any():
             log.warning(
                 "%d of %d items %s are unknown, skipped", (found < 0).sum(), len(given), what
@@ -223,7 +223,7 @@ class Ranker:
 
     def _user(self, user: Id) -> np.ndarray:
         """(1,) number of one user; an unknown one is refused."""
-        found = _numbers(self.split.user_ids, [user])
+        found = self.split.user_ids.numbers([user])
         if found[0] < 0:
             example = _example(self.split.user_ids)
             raise InputError(f"no user {user!r} in the data; ids look like {example}")
@@ -232,7 +232,7 @@ class Ranker:
     def _users(self, ids: Iterable[Id]) -> np.ndarray:
         """(n,) numbers of users; unknown ones are reported and skipped."""
         given = _listed(ids, "users")
-        found = _numbers(self.split.user_ids, given)
+        found = self.split.user_ids.numbers(given)
         unknown = np.flatnonzero(found < 0)
         if given and len(unknown) == len(given):
             example = _example(self.split.user_ids)
@@ -312,7 +312,3 @@ def _listed(given: Any, what: str) -> list[Any]:
 def _example(ids: Ids) -> str:
     """Some ids, for an error."""
     return ", ".join(map(str, ids.values[:3].tolist()))
-
-
-def _numbers(known: Ids, ids: list[Id]) -> np.ndarray:
-    return np.asarray(known.numbers(ids), dtype=np.int64) if ids else np.zeros(0, dtype=np.int64)

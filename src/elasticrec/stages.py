@@ -21,11 +21,7 @@ PROGRESS = re.compile(r"epoch \d+/\d+, step")
 
 @contextmanager
 def stage(doing: str) -> Iterator[None]:
-    """Log `doing` once a block has run for five seconds, and its seconds at its end.
-
-    Args:
-        doing: the work, as in `reading ratings.csv`.
-    """
+    """Log `doing` once a block has run for five seconds, and its seconds at its end."""
     started = time.perf_counter()
     timer = threading.Timer(PATIENCE, log.info, ("%s …", doing))
     timer.daemon = True

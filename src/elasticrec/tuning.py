@@ -64,8 +64,6 @@ def tune(
     default stays above 0 after a correction for their number. Test is never read.
 
     Args:
-        config: the settings to start from; the first trial.
-        trials: trainings, that of the default included.
         seconds: begin no trial that would end later; Ctrl-C ends the one under way.
         later: so many times the first trial's time are kept out of them, for what comes after.
     """

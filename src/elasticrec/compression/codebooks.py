@@ -75,11 +75,7 @@ def fit_codewords(
     *,
     start: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(32, w) float32 codewords whose sums of two come near to points (n, w).
-
-    Args:
-        start: (32, w) first codewords; by default k-means finds them.
-    """
+    """(32, w) float32 codewords whose sums of two come near to points (n, w); k-means starts."""
     if start is None:
         first = kmeans(points, HALF, rng, rounds=config.kmeans_rounds)
         rest = points - first[nearest(points, first)]
@@ -110,13 +106,7 @@ def pair_sums(codewords: np.ndarray) -> np.ndarray:
 def residual_columns(
     rest: np.ndarray, n_columns: int, config: CompressionConfig, rng: np.random.Generator
 ) -> list[Column]:
-    """Columns of whole codewords; what they leave over stays in `rest`.
-
-    Args:
-        rest: (V, D) float32 vectors, changed in place.
-        n_columns: codebooks to fit, one per column.
-        rng: draws the items that codewords are fitted to.
-    """
+    """Columns of whole codewords, one per codebook; what they leave over stays in `rest` (V, D)."""
     out = []
     for _ in range(n_columns):
         points = rest[rng.permutation(len(rest))[: config.points]]
@@ -131,12 +121,7 @@ def residual_columns(
 def subvector_columns(
     rest: np.ndarray, config: CompressionConfig, rng: np.random.Generator
 ) -> list[Column]:
-    """One column per block, all of one codebook; what they leave over stays in `rest`.
-
-    Args:
-        rest: (V, D) float32 vectors, changed in place.
-        rng: draws the blocks that codewords are fitted to.
-    """
+    """A column per block, all of one codebook; what they leave over stays in `rest` (V, D)."""
     blocks = rest.reshape(len(rest), -1, BLOCK)  # (V, N, 8), the same memory
     V, N = blocks.shape[:2]
     spread = np.sqrt(np.square(blocks).mean(axis=(0, 2)))  # (N,)

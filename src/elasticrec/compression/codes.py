@@ -67,12 +67,7 @@ class Codes(Arrays):
         return int(self.codebooks[int(self.columns[column, 0])].shape[1])
 
     def decode(self, items: np.ndarray | slice, counts: np.ndarray) -> np.ndarray:
-        """(n, D) int32: the vectors y of some items, each by its first columns.
-
-        Args:
-            items: item numbers, or a range of them.
-            counts: (n,) columns of each.
-        """
+        """(n, D) int32: the vectors y of some items, each by its first `counts` (n,) columns."""
         data, counts = self.data[:, items], np.asarray(counts)
         out = np.zeros((len(counts), self.dimensions), dtype=np.int32)
         for c in range(int(counts.max(initial=0))):
@@ -92,7 +87,6 @@ class Codes(Arrays):
         """(n,) int64 g: what the scores of items with decoded vectors of such lengths count.
 
         Args:
-            lengths: (n,) float64.
             items: (n,) their numbers, which say how popular they are.
         """
         popularity = self.popularity[popularity_class(items)].astype(np.float64)
@@ -158,7 +152,7 @@ def assemble(
     factor = (SCALES - len(columns)) / covered.max()  # rounding adds at most a half each
     table = [(place[id(c.codewords)], c.block, max(1, round(c.scale * factor))) for c in columns]
     factors = np.full(POPULARITY_CLASSES, 1.0) if popularity is None else popularity
-    codes = Codes(
+    return Codes(
         tuple(books),
         np.array(table, dtype=np.int64),
         np.stack([c.bytes for c in columns]),
@@ -170,7 +164,6 @@ def assemble(
         empty=np.rint(empty / max(float(np.abs(empty).max()), 1e-12) * 127).astype(np.int8),
         rotation=rotation.astype(np.float32),
     )
-    return codes
 
 
 def with_unit(codes: Codes, n_columns: int, *, n_items: int, quantile: float) -> Codes:

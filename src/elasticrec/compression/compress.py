@@ -6,7 +6,6 @@ changes. Where an order is known, the recency says how much less older items of 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -32,7 +31,6 @@ def energy_rotation(items: np.ndarray, users: np.ndarray | None = None) -> np.nd
     common rotation of users and items can.
 
     Args:
-        items: (V, D).
         users: (U, D); None where users are sums of items.
     """
     A = _second_moments(items - items.mean(axis=0))
@@ -55,9 +53,6 @@ def _second_moments(vectors: np.ndarray) -> np.ndarray:
     return total / len(vectors)
 
 
-log = logging.getLogger(__name__)
-
-
 def compress(
     items: np.ndarray,
     config: CompressionConfig,
@@ -74,10 +69,8 @@ def compress(
     Args:
         users: (U, D) users, where they are no sums of items.
         cosine: items count by direction alone; else by their length, too.
-        popularity: (V,) train interactions, for the exponent.
         exponent: items are scored times their popularity to this power.
         recency: how much less older items of a history weigh.
-        report: told what is made next.
     """
     V, D = items.shape
     if D % BLOCK or V < 1:

@@ -104,9 +104,6 @@ def choose_voters(
     Args:
         A: (B, M, M) weight shared by two candidates, by target.
         g: (B, M) weight shared by candidate and target; 0 where there is no candidate.
-        k: how many voters to choose.
-        ridge: λ.
-        config: says how many are chosen one by one, and together.
     """
     B, M = g.shape
     targets = np.arange(B)[:, None]

@@ -44,8 +44,6 @@ def count_cooccurrence(
     than by plain cosines. Ties go to the lower item number.
 
     Args:
-        k: how many items to list for each.
-        chunk: items counted at once.
         user_power: p of 1/|u|^p, here a half.
         item_power: q of 1/(|i||j|)^q, here a half.
         min_support: users that must share two items for one to be listed with the other.

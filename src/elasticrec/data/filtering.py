@@ -29,7 +29,6 @@ def keep_frequent(
     Args:
         limits: smallest numbers per user and per item; the first that keeps enough is taken,
             else the last.
-        least_kept: share of the interactions that is enough.
     """
     pairs, name = interactions.pairs, interactions.name
     for limit in limits:

@@ -102,9 +102,6 @@ def published_split(
     An eighth is rounded to the nearest whole number, so users with fewer than four train items
     give none. A pair of both parts stays in train alone. Where train has an order, test items
     follow it, in their own order if they have one.
-
-    Args:
-        last: validation takes each user's last train items, not random ones.
     """
     pairs = train.pairs
     if last and pairs.order is None:

@@ -76,7 +76,6 @@ def compare(
         first, second: evaluations that kept their per-user values.
         splits: the split of each; users and items may be numbered differently, but the evaluated
             users must have the same relevant items, or the models cannot be compared.
-        part: what both were evaluated on.
     """
     if first.per_user is None or second.per_user is None:
         raise InputError("an evaluation without per-user values; expected keep_per_user=True")
@@ -155,7 +154,6 @@ def choose(name: str, values: Mapping[str, np.ndarray], default: str, *, doubt: 
 
     Args:
         values: by candidate, (B, n) a metric of n persons at B sizes.
-        default: one of the candidates.
         doubt: how often chance alone may replace it, whatever the number of candidates.
     """
     if default not in values:

@@ -30,7 +30,6 @@ def metrics_of_lists(
 
     Args:
         lists: (U, K) item numbers, best first; -1 behind the end of a short list.
-        names: such as `coverage@20`.
     """
     together, per_user = {}, {}
     for metric in parse_metrics(names):

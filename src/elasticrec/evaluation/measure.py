@@ -53,7 +53,6 @@ def measure(
         part: whose pairs are relevant; histories are train alone, on every part.
         users: numbers of the users to evaluate; by default everyone.
         vectors: (U, D) server vectors, rotated as the codes are, for `person="vector"`.
-        keep_per_user: also return each user's values.
     """
     asked = queries_of(split, part, users)
     scorer = Scorer(codes, composition, device=device)
@@ -108,9 +107,6 @@ class Scorer:
         """(n, D) persons known by history: sums of the unit vectors of their items.
 
         A history without any code is the person of whom nothing is known.
-
-        Args:
-            ages: (pairs,) how many items came after each; None where nobody knows.
         """
         from scipy.sparse import csr_matrix
 

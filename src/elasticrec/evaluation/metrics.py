@@ -93,10 +93,6 @@ class Metric:
     k: int
     """K: how many items are shown."""
 
-    def __post_init__(self) -> None:
-        if self.name not in (*METRICS, *LISTWISE) or not 1 <= self.k < NOT_LISTED:
-            raise InputError(_expected(str(self)))
-
     def __str__(self) -> str:
         return f"{self.name}@{self.k}"
 
@@ -121,13 +117,9 @@ def _parsed(text: str, known: Collection[str]) -> Metric:
     name, _, k = str(text).strip().lower().partition("@")
     sound = k.isascii() and k.isdigit() and len(k) < 10 and int(k) > 0
     if name not in known or not sound:
-        raise InputError(_expected(text, known))
+        expected = f"{', '.join(known)} with a length: recall@20"
+        raise InputError(f"unknown metric {text!r}; expected {expected}")
     return Metric(name, int(k))
-
-
-def _expected(found: str, known: Collection[str] = (*METRICS, *LISTWISE)) -> str:
-    """The one line that says which metrics exist."""
-    return f"unknown metric {found!r}; expected {', '.join(known)} with a length: recall@20"
 
 
 def metrics_from_ranks(
@@ -144,7 +136,6 @@ def metrics_from_ranks(
             higher, or score the same and have a lower index; `NOT_LISTED` if she is never shown
             it. Leading axes are separate evaluations of the same users.
         indptr: (U + 1,) user u's ranks are `ranks[..., indptr[u]:indptr[u + 1]]`.
-        names: such as `recall@20`; metrics of hits.
         n_relevant: (U,) how many relevant items each user has, where `ranks` holds only those
             near the top; by default as many as she has ranks. At least one each.
     """

@@ -32,11 +32,6 @@ def queries_of(split: Split, part: Part = "test", users: np.ndarray | None = Non
     """The users with relevant items in a part; train is hidden, and validation too when testing.
 
     A relevant item that is hidden all the same can never be shown, and counts as missed.
-
-    Args:
-        split: over all users.
-        part: whose pairs are relevant.
-        users: numbers of those to ask about; by default everyone.
     """
     if part not in ("test", "validation"):
         raise InputError(f"cannot evaluate on part {part!r}; expected test or validation")

@@ -73,13 +73,11 @@ def evaluate(
     """Evaluate a table on the relevant items of a part, by exact ranking over all items.
 
     Args:
-        table: trained users and item blocks.
         split: the split it was trained on; items taken in train are never shown, nor those in
             validation when testing.
         part: whose pairs are relevant; users without any are left out of the means.
         metrics: names with a length, such as `recall@20`.
         users: numbers of the users to evaluate; by default everyone.
-        keep_per_user: also return each user's values.
     """
     from elasticrec.evaluation.scoring import effective
 
@@ -104,14 +102,7 @@ def evaluate_vectors(
     device: str = "auto",
     keep_per_user: bool = False,
 ) -> Evaluation:
-    """Evaluate the products of persons (n, k) and items (V, k) on each person's relevant items.
-
-    Args:
-        persons: numpy array or tensor, parallel to `asked.users`.
-        items: numpy array or tensor.
-        asked: what each person has seen and should be shown.
-        metrics, batch_size, device, keep_per_user: as in `evaluate`.
-    """
+    """Evaluate the products of persons (n, k) and items (V, k) on each person's relevant items."""
     import torch
 
     where = pick_device(device)

@@ -22,9 +22,6 @@ def effective(
     """Users and items as two plain matrices whose product is the table's score.
 
     (U, D) and (V, D) for `aligned`, (U, d) and (V, d) for `tiled`; users are None for `history`.
-
-    Args:
-        per_item: (V,) popularity in train; needed where scores depend on it.
     """
     users = np.zeros((0, table.dimensions), np.float32) if table.users is None else table.users
     folded, items = _matrices(users, table.blocks, table.score)

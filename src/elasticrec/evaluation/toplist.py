@@ -28,7 +28,6 @@ def top_items(scores: Tensor, k: int, seen: Pairs | None = None) -> TopItems:
 
     Args:
         scores: (B, V), not NaN; an item of score -inf is never listed. Overwritten by `seen`.
-        k: how many items to list.
         seen: one user per row, whose items must not be listed.
     """
     import torch

@@ -180,11 +180,7 @@ def all_levels(n_columns: int, n_slots: int, columns_per_slot: float) -> list[Le
 def make_order(
     n_items: int, n_columns: int, n_slots: int, config: OrderConfig, *, least: int = 2
 ) -> Order:
-    """The order of a catalogue whose items are numbered by falling popularity.
-
-    Args:
-        least: columns that all items have in the smallest useful prefix.
-    """
+    """The order of a catalogue whose items are numbered by falling popularity."""
     levels = all_levels(n_columns, n_slots, config.columns_per_slot)
     least = min(least, n_columns)
     if levels[:least] != [(COLUMN, c) for c in range(least)]:  # lists come early: columns first

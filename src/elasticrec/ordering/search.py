@@ -6,7 +6,6 @@ sizes; a candidate replaces the default only by a clear paired lead.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -22,8 +21,6 @@ from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.queries import holders
 from elasticrec.ordering.order import Order, OrderConfig, cut, make_order
 from elasticrec.space import Composition
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,6 @@ def find_order(
 
     Args:
         items: (V, D) trained vectors, not rotated.
-        least: columns of the smallest useful prefix.
         vectors: (U, D) server vectors, rotated as the codes are, where the model has users.
     """
     holders(split)  # refuses a split without validation

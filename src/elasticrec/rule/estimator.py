@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.files import written_whole
+from elasticrec.files import save_bytes
 from elasticrec.rule.config import Kind
 
 FORMAT = "elasticrec estimator 2"
@@ -70,8 +70,7 @@ class Estimator:
 
         about = {"format": FORMAT, "kind": self.kind, "about": self.about}
         arrays = {name: np.array(a, order="C") for name, a in self.weights.items()}
-        with written_whole(path) as file:
-            file.write(save(arrays, metadata={"elasticrec": json.dumps(about)}))
+        save_bytes(path, save(arrays, metadata={"elasticrec": json.dumps(about)}))
 
     @classmethod
     def load(cls, path: Path | str) -> Estimator:

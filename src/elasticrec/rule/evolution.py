@@ -69,11 +69,7 @@ def evolve(
     *,
     starts: Sequence[np.ndarray] = (),
 ) -> Found:
-    """All that Alg. 2 saw; the same for the same generator.
-
-    Args:
-        starts: candidates of the first population beside random ones.
-    """
+    """All that Alg. 2 saw; the same for the same generator."""
     first = [*starts]
     while len(first) < config.population:
         first.append(random_candidate(space, budget, rng))

@@ -50,11 +50,7 @@ class Levels(Space):
         *,
         id_bytes: int = 0,
     ) -> None:
-        """The levels of a model.
-
-        Args:
-            id_bytes: payload of the ids of all items; 0 for dense ids.
-        """
+        """The levels of a model, whose ids take some bytes; 0 for dense ids."""
         self.config, self.n_items = config, codes.n_items
         self.columns, self.slots = climbed(order, config.n_levels)
         self.group_sizes = _sizes_of_eights(codes.n_items, config.n_groups)

@@ -107,12 +107,7 @@ class Measure:
         person: Person,
         device: str = "auto",
     ) -> None:
-        """A measure.
-
-        Args:
-            person: known by her history, or by a vector from the server as well.
-            device: `auto`, `cpu` or `cuda`.
-        """
+        """A measure on persons known by history, or by a vector from the server as well."""
         self.model, self.space, self.metric = model, space, metric
         self.person: Person = person
         self.device = device

@@ -62,11 +62,7 @@ def random_groups(n_items: int, n_groups: int, rng: np.random.Generator) -> Grou
 
 
 def popularity_groups(popularity: np.ndarray, n_groups: int) -> Groups:
-    """Equal groups by falling popularity, ties by number (App. C).
-
-    Args:
-        popularity: (V,) train interactions of each item.
-    """
+    """Equal groups by falling popularity (V,), ties by number (App. C)."""
     labels = np.empty(len(popularity), dtype=np.int64)
     labels[np.argsort(-popularity, kind="stable")] = np.repeat(
         np.arange(n_groups), even_sizes(len(popularity), n_groups)
@@ -88,9 +84,6 @@ def cluster_groups(
     There are fewer than G groups where too few items differ.
 
     Args:
-        items: (V, D) embeddings.
-        popularity: (V,) train interactions of each item.
-        rounds: of k-means.
         pca: cluster the first two principal components instead, as the paper's figure does.
     """
     even_sizes(len(items), n_groups)  # refuses a wild G

@@ -48,8 +48,6 @@ class Problem(Exception):  # noqa: N818 - the standard's own word
         """A refusal of a kind.
 
         Args:
-            detail: what was found and what was expected.
-            headers: of the response.
             members: further facts that programs may read.
         """
         super().__init__(detail)

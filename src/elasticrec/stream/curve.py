@@ -43,11 +43,7 @@ def curve_of(
     device: str = "auto",
     report: Callable[[str, str], None] = lambda *_: None,
 ) -> dict[str, Any]:
-    """Metrics by size, of the full model and of baselines, on persons who chose nothing.
-
-    Args:
-        choosing: the settings of the order's search, which name the persons who chose.
-    """
+    """Metrics by size, of the full model and of baselines, on persons who chose nothing."""
     split = model.split
     drawn = {"n": config.persons, "chose": choosing.n_persons, "seed": choosing.seed}
     users = curve_persons(split, **drawn)

@@ -31,10 +31,7 @@ def write_stream_of(
     """Write a model's stream.
 
     Args:
-        along: the order to follow; by default the model's own.
-        id_kind: `dense`, `u32`, `u64` or `text`.
         sequence: the stream's number, by which devices tell older ones; by default the model's.
-        key: signs the head.
     """
     trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
     climbs = model.order if along is None else along
@@ -60,9 +57,6 @@ def customize_model(
 
     Its quality is that of the curve's nearest smaller point. A file with ids ranks as the file
     with dense ids that holds the same codes.
-
-    Args:
-        id_kind: `dense`, `u32`, `u64` or `text`.
     """
     if id_kind == "dense":
         n_bytes = copy_prefix(model.stream_path, budget.n_bytes, output)

@@ -58,7 +58,6 @@ def draw_lines(
     """Draw quality by size from zero up, sizes by their logarithm.
 
     Args:
-        text: writes a size.
         gap: distance of names, at least, as a share of the height.
     """
     sizes = [size for line in lines for size in line.points]

@@ -93,11 +93,7 @@ class Release:
         return Release(self.stream, digest.hexdigest(), index, beside), head.pack()
 
     def facts(self, name: str, files: Mapping[str, str]) -> dict[str, Any]:
-        """The entry of a list of models.
-
-        Args:
-            files: where the stream and the files beside it are, relative to the list.
-        """
+        """The entry of a list of models, beside which the files are at these relative paths."""
         head = self.index.head
         return {
             "name": name,

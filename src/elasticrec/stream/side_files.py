@@ -23,13 +23,7 @@ VECTOR_VERSION = 2
 
 
 def vector_file(vector: np.ndarray, rotation: np.ndarray, model_id: str) -> bytes:
-    """The bytes of one person's vector file (section 9): rotated as the codes are, of length 1.
-
-    Args:
-        vector: (D,) as the table holds it.
-        rotation: (D, D) of the model's codes.
-        model_id: hex sha256.
-    """
+    """The bytes of one person's vector file (section 9): rotated as the codes are, of length 1."""
     given = np.asarray(vector, dtype=np.float64)
     if given.shape != (len(rotation),):
         raise InputError(f"a vector of shape {given.shape}, expected ({len(rotation)},)")
@@ -85,11 +79,7 @@ class WithdrawnList:
 
     @classmethod
     def unpack(cls, data: bytes, public: bytes | None = None) -> WithdrawnList:
-        """The list in a file, after all of its rules were checked.
-
-        Args:
-            public: 32 bytes; given, the list must be signed by this key.
-        """
+        """The list in a file that keeps all rules; with a public key given, its signature, too."""
         size = _WITHDRAWN_HEAD.size
         need(
             len(data) >= size and (len(data) - size) % 4 == 0 and data[:8] == WITHDRAWN_MAGIC,
@@ -129,7 +119,6 @@ def catalogue(ids: Ids, titles: np.ndarray | None, model_id: str) -> bytes:
 
     Args:
         titles: (V,) text, "" where there is none; None where no item has a title.
-        model_id: hex sha256.
     """
     content = {
         "format": CATALOGUE_FORMAT,

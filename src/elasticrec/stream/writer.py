@@ -61,7 +61,6 @@ def stream_parts(
     Args:
         weights: (C + 1, 2) vote weights of an item with so many columns, by history and by vector.
         ids: original ids in item order; None writes dense ids.
-        key: signs the head.
     """
     check_parts(codes, neighbours, weights)
     cutter = Cutter(codes, neighbours, weights, ids)

@@ -72,11 +72,7 @@ class History:
 
 
 def sums(seen: Tensor, batch: Batch) -> Users:
-    """Normalised sums of the unit vectors of the users' items.
-
-    Args:
-        seen: (B, D) vectors of the batch's seen items, which are all items of its users.
-    """
+    """Normalised sums of the unit vectors of the users' items, the batch's seen ones (B, D)."""
     units = unit(seen)
     totals = torch.zeros(len(batch.users), seen.shape[1], dtype=seen.dtype, device=seen.device)
     totals = totals.index_add(0, batch.row, units)

@@ -98,11 +98,7 @@ def train(
         checkpoint: where to save now and then, and when `stop` says so; None saves nowhere.
         resume: go on from `checkpoint` where it exists; on a CPU the result is bit-equal to that
             of a run never interrupted.
-        stop: asked after every step.
         report: called with the progress; None logs it.
-        report_seconds: least time between two reports.
-        checkpoint_seconds: least time between two checkpoints.
-        cooccurrence: the lists of the co-occurrence term, if they are counted already.
         make: makes the base to train, for bases of your own; a resume must be given the same one.
         loss: loss of a batch, without L2, instead of the one that the settings name.
     """

@@ -19,11 +19,7 @@ DiversityForm = Literal["bounded", "printed"]
 
 
 def bpr(gaps: Tensor) -> Tensor:
-    """Mean of -ln σ(gap): the paper's ϱ is ln σ.
-
-    Args:
-        gaps: by how much the score of a taken item exceeds that of one not taken, of any shape.
-    """
+    """Mean of -ln σ(gap): the paper's ϱ is ln σ."""
     return softplus(-gaps).mean()
 
 
@@ -59,9 +55,6 @@ def diversity(blocks: Tensor, form: DiversityForm = "bounded") -> Tensor:
 
     As printed it is unbounded below once subtracted from a loss (blocks may grow for ever), so
     `bounded` measures unit-norm blocks, where it lies between 0 and N² for any table.
-
-    Args:
-        blocks: (B, N, d) the blocks of some items.
     """
     if form == "bounded":
         blocks = normalize(blocks, dim=2)
@@ -129,9 +122,6 @@ def add_l2(weight: float, leaves: Leaves, grads: Tables, batch: Batch) -> None:
 
     Rows of the users, the seen and the unseen items count, as often as the batch names them;
     tables of other names have none.
-
-    Args:
-        weight: weight of a row, each time that the batch names it.
     """
     named = {"users": batch.users.index_select(0, batch.row), "items": torch.cat(batch.items[:2])}
     for name in named.keys() & grads.keys():

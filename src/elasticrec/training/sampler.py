@@ -101,8 +101,7 @@ class Sampler:
     ) -> Iterator[Batch]:
         """The batches of one epoch from number `skip` on.
 
-        Args:
-            generator: draws unseen and near items; a resume needs its state after a batch.
+        The generator draws unseen and near items; a resume needs its state after a batch.
         """
         shuffle = torch.Generator(device=self.users.device).manual_seed(seed * 1_000_003 + epoch)
         if self.whole_users:

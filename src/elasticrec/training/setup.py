@@ -43,11 +43,7 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
 def first_vectors(
     train: Pairs, config: TrainConfig, generator: torch.Generator, graph: Graph | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(U, D) users and (V, D) items to start from.
-
-    Args:
-        graph: of the train pairs, if it is at hand.
-    """
+    """(U, D) users and (V, D) items to start from."""
     if config.init == "spectral":
         graph = graph or Graph(train, generator.device)
         unit = config.loss == "softmax"

@@ -11,7 +11,7 @@ import numpy as np
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
-from elasticrec.files import fingerprint, written_whole
+from elasticrec.files import fingerprint, save_bytes
 
 Score = Literal["aligned", "tiled"]
 
@@ -92,8 +92,7 @@ class BlockTable:
         from safetensors.numpy import save
 
         contiguous = {name: np.ascontiguousarray(a) for name, a in self.arrays().items()}
-        with written_whole(path) as file:
-            file.write(save(contiguous, metadata={"elasticrec": json.dumps(self.facts())}))
+        save_bytes(path, save(contiguous, metadata={"elasticrec": json.dumps(self.facts())}))
 
     @classmethod
     def load(cls, path: Path | str) -> BlockTable:

@@ -41,8 +41,8 @@ def test_titles_of_movielens(whole, tmp_path):
 
 def test_named_columns_and_parquet(whole, tmp_path):
     path = tmp_path / "titles.parquet"
-    pl.DataFrame({"key": [30], "label": ["Thirty"], "title": ["no"]}).write_parquet(path)
-    assert with_titles(whole, path, item="key", title="label").titles.tolist() == ["", "", "Thirty"]
+    pl.DataFrame({"id": [30], "label": ["Thirty"], "title": ["no"]}).write_parquet(path)
+    assert with_titles(whole, path, title="label").titles.tolist() == ["", "", "Thirty"]
 
 
 def test_text_ids_keep_their_zeros(tmp_path):

@@ -85,9 +85,6 @@ class Columns:
 
         A missing column is refused by name; no time column is needed unless it is named. Columns
         that `where` and `weight` name are chosen as `=NAME`.
-
-        Args:
-            where: the table in an error.
         """
         chosen = {
             "user": position("user", self.user, found, where),

@@ -32,10 +32,6 @@ def chosen_rows(
     """Numbers of the rows that meet a condition and weigh something, and their weights.
 
     None stands for all rows, and for no weights.
-
-    Args:
-        columns: all that the two expressions name.
-        source: names the whole in errors.
     """
     if where is None and weight is None:
         return None, None

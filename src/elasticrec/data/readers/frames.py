@@ -53,7 +53,6 @@ def from_series(
     Takes the series out of the dict as it goes, so that large text is freed early.
 
     Args:
-        where: names the place of a row in errors.
         source: names the whole in errors; `name` where not given.
     """
     source = source or name

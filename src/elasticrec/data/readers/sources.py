@@ -68,10 +68,8 @@ def read(
     """The interactions of one file in any of the known formats, plain, `.gz` or in a `.zip`.
 
     Args:
-        columns: of a table; found by their usual names where not given.
         format: one of `FORMATS`; by the end of the name where not given.
         id_lists: for lists: original ids from `user_list.txt` and `item_list.txt` beside the file.
-        name: of the data set; from the file's name where not given.
     """
     kind, columns = format or format_of(path), columns or Columns()
     path = only_member(path)
@@ -178,9 +176,7 @@ def _union(a: Ids, b: Ids) -> Ids:
     return Ids.of(sorted(set(listed)))
 
 
-def with_titles(
-    named: Titled, path: Path | str, *, item: str | None = None, title: str | None = None
-) -> Titled:
+def with_titles(named: Titled, path: Path | str, *, title: str | None = None) -> Titled:
     """The same data, with titles of items from a file; "" where it has none.
 
     The file is a text table, a Parquet table, JSON lines, or one JSON object by item id, whose
@@ -188,13 +184,12 @@ def with_titles(
     its first two columns are item and title.
 
     Args:
-        item: column of the item ids; `id` or one of the usual names where not given.
         title: column of the titles; one of the usual names where not given.
     """
     import polars as pl
 
     path = check_readable(only_member(path))
-    columns = _titles_of(path, item, title, named.item_ids)
+    columns = _titles_of(path, title, named.item_ids)
     numbers = named.item_ids.numbers(columns["item"].cast(pl.String).str.strip_chars())
     known = numbers >= 0
     if not known.any():
@@ -211,11 +206,11 @@ def with_titles(
     return replace(named, titles=titles)
 
 
-def _titles_of(path: Path, item: str | None, title: str | None, known: Ids) -> dict[str, pl.Series]:
+def _titles_of(path: Path, title: str | None, known: Ids) -> dict[str, pl.Series]:
     """Parallel ids and titles."""
 
     def choice(found: list[str]) -> dict[str, int]:
-        ids = "id" if item is None and "id" in found else item
+        ids = "id" if "id" in found else None
         return {
             "item": position("item", ids, found, str(path)),
             "title": position("title", title, found, str(path)),
