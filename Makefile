@@ -120,10 +120,12 @@ figures: $(READY)    ## draw the figures from the committed result lines
 
 dist: wheels tarball ## build the wheels, the sdists and the npm tarball into dist/
 
+# The C core is compiled where it is installed.
 wheels: $(READY)
 	@for folder in . device/python examples; do \
 	  (cd $$folder && $(abspath $(BIN))/hatchling build -t wheel -t sdist -d $(abspath $(DIST))) \
 	    || exit 1; done
+	@cd device/python/native && $(abspath $(BIN))/hatchling build -t sdist -d $(abspath $(DIST))
 
 # npm fetches the one tool that writes the types, unless it is there.
 tarball:

@@ -3,6 +3,7 @@
 import functools
 import http.server
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -80,16 +81,52 @@ def test_the_versions_that_belong_together_agree(built):
     assert package["version"] == versions["elasticrec_device.whl"]
 
 
-def test_a_source_archive_builds_the_same_wheel(built, tmp_path):
-    for name in ("elasticrec", "elasticrec_device", "elasticrec_demo"):
-        words = ["wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "-w"]
-        command = [sys.executable, "-m", "pip", *words, str(tmp_path), str(built[f"{name}.gz"])]
-        subprocess.run(command, check=True)
-        (again,) = tmp_path.glob(f"{name}-*.whl")
-        with zipfile.ZipFile(again) as one, zipfile.ZipFile(built[f"{name}.whl"]) as other:
-            assert {i.filename: i.CRC for i in one.infolist()} == {
-                i.filename: i.CRC for i in other.infolist()
-            }
+def wheel_of(source, folder, **environment):
+    """The wheel that pip builds from a source archive or folder."""
+    words = ["wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "-w"]
+    command = [sys.executable, "-m", "pip", *words, str(folder), str(source)]
+    subprocess.run(command, check=True, env=os.environ | environment)
+    (made,) = folder.iterdir()
+    return made
+
+
+def contents(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return {each.filename: each.CRC for each in archive.infolist()}
+
+
+@pytest.mark.parametrize("name", ["elasticrec", "elasticrec_device", "elasticrec_demo"])
+def test_a_source_archive_builds_the_same_wheel(built, tmp_path, name):
+    again = wheel_of(built[f"{name}.gz"], tmp_path)
+    assert contents(again) == contents(built[f"{name}.whl"])
+
+
+LISTED = "python -m elasticrec_device watch.elastic --history 13 55 126 -k 50 --why"
+NATIVE = 'python -c "import elasticrec_device as d; print(d.NATIVE, d.__version__)"'
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "no-such-compiler"])
+def test_the_c_core_gives_the_same_list_with_and_without_a_compiler(
+    built, bare, tmp_path, compiler
+):
+    with_core = shutil.which(compiler) is not None
+    if compiler == "gcc" and not with_core:
+        pytest.skip("no gcc on this machine: the C core for Python was not built")
+    wheel = wheel_of(built["elasticrec_device_native.gz"], tmp_path / "wheel", CC=compiler)
+    assert wheel.name.endswith("-none-any.whl") != with_core
+    assert ("libelasticrec.so" in contents(wheel)) == with_core
+    with zipfile.ZipFile(wheel) as archive:
+        assert any(name.endswith("licenses/LICENSE") for name in archive.namelist())
+    folder = ROOT / "device" / "python" / "native"
+    again = wheel_of(folder, tmp_path / "again", CC=compiler)
+    assert contents(again) == contents(wheel)
+    installed = Fresh(tmp_path / "env", built["elasticrec_device.whl"], wheel)
+    version = metadata(built["elasticrec_device.whl"])["Version"]
+    assert metadata(wheel)["Version"] == version
+    shutil.copy(DEMO / "stream.elastic", tmp_path / "watch.elastic")
+    assert installed.run(NATIVE, tmp_path) == f"{with_core} {version}\n"
+    assert bare.run(NATIVE, tmp_path) == f"False {version}\n"
+    assert installed.run(LISTED, tmp_path) == bare.run(LISTED, tmp_path)
 
 
 def test_a_bare_install_ranks_from_a_stream(bare, tmp_path):

@@ -19,10 +19,19 @@ import zlib
 from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+
+try:  # the C runtime, where it is installed: the same lists, sooner
+    from elasticrec_device_native import Native
+except ImportError:
+    Native = None  # type: ignore[assignment, misc]
+
+__version__ = "0.1.0"
+NATIVE = Native is not None
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Source: TypeAlias = Any  # the path of a file (str or os.PathLike), or a buffer that holds its bytes
@@ -407,13 +416,13 @@ class _Arrived:
         scores[gain == 0] = HIDDEN
         return np.asarray(scores)
 
-    def why(self, item: int, known: Array) -> Id | None:
+    def why(self, item: int, known: Array) -> int | None:
         """The history item that votes most for an item [8]."""
         table, local = self.tables[item // TILE][1], item % TILE
         rows = table[(table[:, 1] <= local) & (local < table[:, 2])]
         numbers, votes = self.look(rows[:, 4], rows[:, 5], local + rows[:, 3])
         voting = numbers[(votes > 0) & known[numbers]]
-        return self.id(int(voting[0])) if len(voting) else None
+        return int(voting[0]) if len(voting) else None
 
     def best(self, person: Any, k: int, hidden: Array) -> list[list[int]]:
         """Numbers and scores of the k best items that are not hidden [8]."""
@@ -431,6 +440,7 @@ class _Arrived:
 
     def varied(self, found: list[list[int]], k: int, diversity: float) -> list[list[int]]:
         """Of items and scores, best first, k that differ from those above them, too [8]."""
+        self.settle()
         items, scores = (np.array(each, dtype=np.int64) for each in found)
         each, back = np.unique(items, return_inverse=True)
         y, lengths = (rows[back].astype(np.float64) for rows in self.vectors(each))
@@ -453,7 +463,8 @@ class Stream(AbstractContextManager["Stream"]):
 
     def __init__(self, source: Source, key: Source | None = None, min_sequence: int = 0) -> None:
         self._lock, self._source, self._titles = threading.RLock(), source, ()
-        self._key, self._withdrawn = key, np.empty(0, np.int64)
+        self._key, self._withdrawn, self._gone = key, np.empty(0, np.int64), b""
+        self._native: Any = None
         self._all = _Arrived(_bytes_of(source), key, min_sequence)
 
     def close(self, *_: object) -> None:
@@ -474,6 +485,7 @@ class Stream(AbstractContextManager["Stream"]):
     def refresh(self, more: Source | None = None) -> int:
         """Take in what has arrived (`more`: all bytes, if not a file); says how many are used."""
         with self._lock:
+            self._native = None
             old, source = self._all.data[: self._all.end], self._source if more is None else more
             data = _bytes_of(source)
             _check("bytes from before", "others", "the same", np.array_equal(data[: len(old)], old))
@@ -509,20 +521,31 @@ class Stream(AbstractContextManager["Stream"]):
             raise TypeError(f"k: found {k!r}, expected a whole number, 0 or more")
         with self._lock:
             every, find, found = self._all, self._all.find, Recommendations()
+            V = every.head.V
             given, found.unknown = find(history, "history")
             known = np.array([*dict.fromkeys(given[::-1].tolist())][::-1], dtype=np.int64)
-            hidden = (np.zeros if only is None else np.ones)(every.head.V, dtype=bool)
-            hidden[find(() if only is None else only, "only")[0]] = False
-            hidden[find(exclude, "exclude")[0]] = hidden[self._withdrawn] = True
-            hidden[known[: 0 if repeat else None]] = True
-            every.settle()
-            p = every.history_vector(known) if vector is None else every.server_vector(vector)
-            person = every.person(p, known, int(vector is not None))
-            listed = every.best(person, 5 * k if diversity else k, hidden)
+            shown = None if only is None else find(only, "only")[0]
+            left_out, many = find(exclude, "exclude")[0], min(k * (5 if diversity else 1), V)
+            raw = b"" if vector is None else _bytes_of(vector).tobytes()
+            p = None if vector is None else every.server_vector(raw)
+            if NATIVE and every.end < 1 << 32:
+                self._native = self._native or Native(every.data[: every.end], self._gone)
+                *listed, voters = self._native.best(known, raw, many, left_out, shown, repeat)
+                voter: Any = dict(zip(listed[0], voters, strict=True)).get
+            else:
+                hidden = (np.zeros if shown is None else np.ones)(V, dtype=bool)
+                hidden[() if shown is None else shown] = False
+                hidden[left_out] = hidden[self._withdrawn] = True
+                hidden[known[: 0 if repeat else None]] = True
+                every.settle()
+                p = every.history_vector(known) if p is None else p
+                person = every.person(p, known, int(vector is not None))
+                listed = every.best(person, many, hidden)
+                voter = partial(every.why, known=person[2])
             listed = every.varied(listed, k, diversity) if diversity else listed
             for item, score in zip(*listed, strict=True):
                 title = self._titles[item] if item < len(self._titles) else None
-                because = every.why(item, person[2]) if why else None
+                because = None if not why or (by := voter(item)) is None else every.id(by)
                 found.append(Recommendation(every.id(item), score, title, because))
         return found
 
@@ -543,7 +566,8 @@ class Stream(AbstractContextManager["Stream"]):
         items = np.frombuffer(raw, "<u4", offset=120).astype(np.int64)
         rise = (np.diff(items, append=head.V) > 0).all()
         _check(of, "other numbers", f"rising ones below {head.V}", rise)
-        self._withdrawn = items
+        with self._lock:
+            self._withdrawn, self._gone, self._native = items, raw, None
 
     def catalogue(self, source: Source) -> None:
         """Read titles from the catalogue [11] of the stream's model; refuse any other."""
