@@ -16,8 +16,7 @@ import numpy as np
 from benchmarks.lines import append, comparison
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.metrics import METRICS, parse_metrics
-from elasticrec.evaluation.queries import Queries
-from elasticrec.evaluation.ranking import evaluate_vectors, pick_device
+from elasticrec.evaluation.ranking import Queries, evaluate_vectors, pick_device
 
 N_USERS, N_ITEMS, DIMENSIONS = 52_643, 91_599, 128
 SEEN, RELEVANT = 45, 12

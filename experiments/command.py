@@ -12,7 +12,7 @@ import typer
 from elasticrec.cli._output import PlainErrors
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person
-from elasticrec.evaluation.queries import Part
+from elasticrec.evaluation.ranking import Part
 from experiments.provenance import ROOT
 from experiments.tasks import run_all
 

@@ -18,8 +18,7 @@ import numpy as np
 
 from elasticrec.data.split import Split
 from elasticrec.evaluation.comparison import paired_t_test
-from elasticrec.evaluation.queries import Part
-from elasticrec.evaluation.ranking import Evaluation
+from elasticrec.evaluation.ranking import Evaluation, Part
 from experiments import lines
 from experiments.command import LOCAL
 

@@ -23,7 +23,7 @@ import typer
 
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
-from elasticrec.evaluation.queries import Part
+from elasticrec.evaluation.ranking import Part
 from elasticrec.pipeline import fit
 from elasticrec.presets import PRESETS
 from elasticrec.stream.index import read_index

@@ -20,8 +20,13 @@ import numpy as np
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.evaluation.measure import Votes, add_votes
-from elasticrec.evaluation.queries import queries_of
-from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, pick_device, users_at_once
+from elasticrec.evaluation.ranking import (
+    Evaluation,
+    evaluate_scores,
+    pick_device,
+    queries_of,
+    users_at_once,
+)
 from elasticrec.evaluation.scoring import effective
 from elasticrec.presets import PRESETS
 from elasticrec.space import Composition

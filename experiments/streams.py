@@ -15,8 +15,7 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person, measure
-from elasticrec.evaluation.queries import Part
-from elasticrec.evaluation.ranking import Evaluation
+from elasticrec.evaluation.ranking import Evaluation, Part
 from elasticrec.ordering.order import Order
 from elasticrec.ordering.search import FoundOrder, OrderSearchConfig, find_order
 from elasticrec.presets import Preset

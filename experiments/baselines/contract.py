@@ -22,12 +22,14 @@ from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import add_votes
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
-from elasticrec.evaluation.queries import Part, Queries, queries_of
 from elasticrec.evaluation.ranking import (
     Evaluation,
+    Part,
+    Queries,
     evaluate_scores,
     evaluate_vectors,
     pick_device,
+    queries_of,
     users_at_once,
 )
 from elasticrec.files import written_whole

@@ -24,8 +24,7 @@ from elasticrec.stages import lines_in_notebook
 if TYPE_CHECKING:
     import polars as pl
 
-    from elasticrec.evaluation.queries import Part
-    from elasticrec.evaluation.ranking import Evaluation
+    from elasticrec.evaluation.ranking import Evaluation, Part
     from elasticrec.model import Model
     from elasticrec.pipeline import Callback
 

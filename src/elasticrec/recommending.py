@@ -131,12 +131,7 @@ class Ranker:
             yield from zip(names[start:stop], lists(some), strict=True)
 
     def _lists(
-        self,
-        histories: Pairs,
-        hidden: Pairs,
-        k: int,
-        only: np.ndarray | None,
-        diversity: float,
+        self, histories: Pairs, hidden: Pairs, k: int, only: np.ndarray | None, diversity: float
     ) -> Iterator[list[Recommendation]]:
         """A list for each history."""
         from elasticrec.evaluation.measure import add_votes

@@ -7,7 +7,7 @@ import pytest
 
 from elasticrec.evaluation.baselines import evaluate_baselines, evaluate_itemknn
 from elasticrec.evaluation.metrics import recall_at
-from elasticrec.evaluation.queries import queries_of
+from elasticrec.evaluation.ranking import queries_of
 
 pytest.importorskip("torch")
 

@@ -15,8 +15,7 @@ from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import METRICS, metrics_from_ranks
-from elasticrec.evaluation.queries import queries_of
-from elasticrec.evaluation.ranking import Evaluation, evaluate, evaluate_vectors
+from elasticrec.evaluation.ranking import Evaluation, evaluate, evaluate_vectors, queries_of
 from elasticrec.evaluation.scoring import effective
 from elasticrec.training.table import BlockTable
 from tests.twins import (

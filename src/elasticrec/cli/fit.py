@@ -42,8 +42,7 @@ def fit(
         Option(help="Spend about so many, on trials of other training settings.", min=0),
     ] = None,
     force: Annotated[
-        bool,
-        Option("--force", help="Replace a model of other data, once the new one is finished."),
+        bool, Option("--force", help="Replace a model of other data, once the new one is finished.")
     ] = False,
 ) -> None:
     """Train a model and write its stream, of which every prefix is a recommender.

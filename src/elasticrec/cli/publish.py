@@ -15,8 +15,7 @@ def publish(
         str | None, Option(help="The model's name; by default that of its folder.")
     ] = None,
     sign: Annotated[
-        Path | None,
-        Option(help="Sign the stream with this private key (`elasticrec keys new`)."),
+        Path | None, Option(help="Sign the stream with this private key (`elasticrec keys new`).")
     ] = None,
     keep: Annotated[int, Option(help="Versions of each file that stay in the folder.")] = 3,
 ) -> None:

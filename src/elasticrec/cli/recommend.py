@@ -32,8 +32,7 @@ def recommend(
         str | None, typer.Option(help="Rank with the file of this size; by default with all.")
     ] = None,
     diversity: Annotated[
-        float,
-        typer.Option(help="Up to 1: how much items differ from those above.", min=0, max=1),
+        float, typer.Option(help="Up to 1: how much items differ from those above.", min=0, max=1)
     ] = 0.0,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
 ) -> None:

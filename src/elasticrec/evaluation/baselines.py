@@ -9,8 +9,7 @@ import numpy as np
 
 from elasticrec.data.cooccurrence import count_cooccurrence
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
-from elasticrec.evaluation.queries import Queries
-from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, users_at_once
+from elasticrec.evaluation.ranking import Evaluation, Queries, evaluate_scores, users_at_once
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -18,8 +18,7 @@ import numpy as np
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.queries import Part
-from elasticrec.evaluation.ranking import Evaluation
+from elasticrec.evaluation.ranking import Evaluation, Part
 
 FEW_PERSONS = 5_000
 """Fewer persons than this tell candidates apart badly; a choice on fewer says so."""

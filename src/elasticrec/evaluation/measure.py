@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.evaluation.queries import Part, queries_of
-from elasticrec.evaluation.ranking import Evaluation, evaluate_scores, pick_device, users_at_once
+from elasticrec.evaluation.ranking import (
+    Evaluation,
+    Part,
+    evaluate_scores,
+    pick_device,
+    queries_of,
+    users_at_once,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -18,7 +18,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.comparison import Choice, choose
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
-from elasticrec.evaluation.queries import holders
+from elasticrec.evaluation.ranking import holders
 from elasticrec.ordering.order import Order, OrderConfig, cut, make_order
 from elasticrec.space import Composition
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from elasticrec.errors import InputError
 from elasticrec.evaluation.comparison import Choice, choose
-from elasticrec.evaluation.queries import holders
+from elasticrec.evaluation.ranking import holders
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
 from elasticrec.rule.estimator import Estimator

@@ -156,11 +156,7 @@ _BY_NAME: dict[str, Mutation] = {"swap": swap, "reselect": reselect, "move": mov
 
 
 def mutate(
-    space: Space,
-    parent: np.ndarray,
-    budget: Budget,
-    names: Sequence[str],
-    rng: np.random.Generator,
+    space: Space, parent: np.ndarray, budget: Budget, names: Sequence[str], rng: np.random.Generator
 ) -> tuple[np.ndarray, str]:
     """A child by one of the named mutations, each equally likely, and its name.
 

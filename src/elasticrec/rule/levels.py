@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from elasticrec.compression.codebooks import CODEWORDS
 from elasticrec.compression.codes import Codes
 from elasticrec.errors import InputError
 from elasticrec.ordering.order import COLUMN, Order
@@ -16,7 +17,7 @@ from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.search_space import Space, even_sizes
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import CHUNK_HEADER, COLUMN_ENTRY, neighbour_bytes
-from elasticrec.stream.format import CODEWORDS, FREE_CHUNKS, head_bytes
+from elasticrec.stream.format import FREE_CHUNKS, head_bytes
 
 NEVER = 2**50
 """The size of a composition of more chunks than a stream may have."""
@@ -43,12 +44,7 @@ class Levels(Space):
     """Candidates are the level of each group (G,), from 1; group g is a range of items."""
 
     def __init__(
-        self,
-        codes: Codes,
-        order: Order,
-        config: SpaceConfig,
-        *,
-        id_bytes: int = 0,
+        self, codes: Codes, order: Order, config: SpaceConfig, *, id_bytes: int = 0
     ) -> None:
         """The levels of a model, whose ids take some bytes; 0 for dense ids."""
         self.config, self.n_items = config, codes.n_items

@@ -145,8 +145,7 @@ class Measure:
 
     def _of_blocks(self, space: FreeBlocks, candidate: np.ndarray, users: np.ndarray) -> Evaluation:
         """Eq. 2: trained users, or persons folded in from train, and the blocks kept."""
-        from elasticrec.evaluation.queries import queries_of
-        from elasticrec.evaluation.ranking import evaluate_vectors
+        from elasticrec.evaluation.ranking import evaluate_vectors, queries_of
         from elasticrec.evaluation.scoring import fold_users
 
         table, split = self.model.table, self.model.split

@@ -38,12 +38,7 @@ class Problem(Exception):  # noqa: N818 - the standard's own word
     """A refusal."""
 
     def __init__(
-        self,
-        kind: str,
-        detail: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        **members: Any,
+        self, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
     ) -> None:
         """A refusal of a kind.
 

@@ -13,8 +13,7 @@ from elasticrec.evaluation.baselines import evaluate_baselines
 from elasticrec.evaluation.comparison import paired_t_test
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import DEFAULT_METRICS, parse_metrics
-from elasticrec.evaluation.queries import Part, holders, queries_of
-from elasticrec.evaluation.ranking import Evaluation, evaluate
+from elasticrec.evaluation.ranking import Evaluation, Part, evaluate, holders, queries_of
 from elasticrec.model import Model
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import Kind

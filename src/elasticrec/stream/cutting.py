@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from elasticrec.compression.codebooks import CODEWORDS
 from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
@@ -20,14 +21,7 @@ from elasticrec.stream.chunk import (
     neighbour_bytes,
     slot_payload,
 )
-from elasticrec.stream.format import (
-    CODEWORDS,
-    FREE_CHUNKS,
-    LEAST_STRIDE,
-    MAX_CODEBOOKS,
-    MAX_SCALE,
-    head_bytes,
-)
+from elasticrec.stream.format import FREE_CHUNKS, LEAST_STRIDE, MAX_CODEBOOKS, MAX_SCALE, head_bytes
 
 
 def largest_chunk(start: int) -> int:
@@ -64,11 +58,7 @@ class Cutter:
     """Chunks in the making, and all that a reader would know after them."""
 
     def __init__(
-        self,
-        codes: Codes,
-        neighbours: Neighbours,
-        weights: np.ndarray,
-        ids: StoredIds | None,
+        self, codes: Codes, neighbours: Neighbours, weights: np.ndarray, ids: StoredIds | None
     ) -> None:
         self.codes, self.neighbours, self.weights, self.ids = codes, neighbours, weights, ids
         self.n_items = codes.data.shape[1]

@@ -7,14 +7,11 @@ import struct
 import zlib
 from dataclasses import dataclass, field
 
+from elasticrec.compression.codebooks import BLOCK
 from elasticrec.errors import InputError
 
 MAGIC = b"\x89ELASTIC"
 VERSION = 4
-BLOCK = 8
-"""Numbers per block."""
-CODEWORDS = 32
-"""Codewords per codebook: a byte names one of the first 16 and one of the last 16."""
 MAX_BLOCKS, MAX_ITEMS, MAX_COLUMNS, MAX_CODEBOOKS, MAX_SLOTS = 64, 2**26, 1024, 64, 64
 MAX_SCALE = 16_384
 """The scales of the columns that cover one block sum to at most this."""

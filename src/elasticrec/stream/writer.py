@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elasticrec.compression.codebooks import CODEWORDS
 from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
 from elasticrec.ordering.order import Order
 from elasticrec.stream.chunk import StoredIds, link_to, seal
 from elasticrec.stream.cutting import Cutter
-from elasticrec.stream.format import (
-    CODEWORDS,
-    LINK,
-    MAX_COLUMNS,
-    MAX_SLOTS,
-    Head,
-    check_float,
-    most_widths,
-)
+from elasticrec.stream.format import LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float, most_widths
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

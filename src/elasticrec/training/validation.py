@@ -9,8 +9,7 @@ from torch.nn.functional import normalize
 
 from elasticrec.data.split import Split
 from elasticrec.evaluation.comparison import Choice, choose
-from elasticrec.evaluation.queries import queries_of
-from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors
+from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors, queries_of
 from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
