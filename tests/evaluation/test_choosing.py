@@ -5,7 +5,7 @@ import pytest
 
 from elasticrec.errors import InputError
 from elasticrec.evaluation import comparison
-from elasticrec.evaluation.comparison import FEW_PERSONS
+from elasticrec.evaluation.comparison import FEW_PERSONS, outward
 
 choose = partial(comparison.choose, doubt=0.025)
 
@@ -60,3 +60,31 @@ def test_few_persons_are_said() -> None:
 def test_an_unknown_default_is_refused() -> None:
     with pytest.raises(InputError, match="expected one of a"):
         choose("x", {"a": persons(0.2, 0.1, 0)}, "b")
+
+
+@pytest.mark.parametrize(
+    ("best", "tried"),
+    [
+        (8, ["8", "16", "4"]),
+        (2, ["8", "16", "4", "2", "1"]),
+        (99, ["8", "16", "32", "4"]),
+        (0, ["8", "16", "4", "2", "1"]),
+    ],
+)
+def test_candidates_are_measured_outwards_until_one_is_no_better(best, tried) -> None:
+    asked = []
+
+    def measure(value: float) -> np.ndarray:
+        asked.append(f"{value:g}")
+        return np.full((2, 3), 1 / (1 + abs(np.log2(max(best, 1) / value)))) * [[1.0], [10.0]]
+
+    found = outward(measure, 8, (1, 2, 4, 16, 32))
+    assert list(found) == asked == tried
+
+
+def test_a_candidate_is_judged_by_its_mean_relative_lead_over_sizes() -> None:
+    values = {1.0: [1.0, 10.0], 2.0: [1.2, 9.0], 3.0: [1.2, 9.1], 4.0: [9.0, 90.0]}
+    found = outward(lambda x: np.array(values[x])[:, None], 1.0, (2.0, 3.0, 4.0))
+    assert list(found) == ["1", "2", "3", "4"]
+    values[2.0] = [1.05, 9.0]
+    assert list(outward(lambda x: np.array(values[x])[:, None], 1.0, (2.0, 3.0, 4.0))) == ["1", "2"]

@@ -7,7 +7,7 @@ taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, sqrt
 from statistics import NormalDist
@@ -146,6 +146,28 @@ class Choice:
         if self.chosen == self.default:
             return f"{self.name}: {self.chosen}, the default{few}"
         return f"{self.name}: {self.chosen}, {lead:+.1%} (at least {low:+.1%}){few}"
+
+
+def outward(
+    measure: Callable[[float], np.ndarray], default: float, candidates: Iterable[float]
+) -> dict[str, np.ndarray]:
+    """(B, n) values of the default and of candidates, up and down until the next is no better.
+
+    Better is the mean over sizes of what a candidate has of the default's mean.
+    """
+    found = {f"{default:g}": measure(default)}
+    own = np.maximum(found[f"{default:g}"].mean(axis=1), 1e-12)
+    rising = sorted(set(candidates) - {default})
+    higher = [each for each in rising if each > default]
+    for side in (higher, [each for each in reversed(rising) if each < default]):
+        best = 1.0
+        for candidate in side:
+            values = found[f"{candidate:g}"] = measure(candidate)
+            mean = float((values.mean(axis=1) / own).mean())
+            if mean <= best:
+                break
+            best = mean
+    return found
 
 
 def choose(name: str, values: Mapping[str, np.ndarray], default: str, *, doubt: float) -> Choice:

@@ -15,7 +15,7 @@ from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours, VoteWeight, code_cosines
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.comparison import Choice, choose
+from elasticrec.evaluation.comparison import Choice, choose, outward
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.ranking import holders
@@ -30,9 +30,9 @@ class OrderSearchConfig:
     order: OrderConfig = field(default_factory=OrderConfig)
     """The default order, which a candidate must clearly lead."""
     columns_per_slot: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-    """Candidates for how often a neighbour comes."""
+    """Candidates for how often a neighbour comes, tried from the default outwards."""
     leads: tuple[int, ...] = (0, 2, 4, 8)
-    """Candidates for how far popular items lead; 0 is `all alike`."""
+    """Candidates for how far popular items lead, tried outwards; 0 is `all alike`."""
     vote_weight: float = 5e-4
     """The default vote weight beside no codes at all, per unit of a vote's value."""
     vote_power: float = 0.5
@@ -201,24 +201,30 @@ class _Search:
 
     def order(self, weights: np.ndarray, person: Person) -> tuple[OrderConfig, list[Choice]]:
         """Choose the columns per neighbour, then the lead of popular items."""
-        config, choices = self.config, []
-        best = config.order
-        wanted: tuple[tuple[str, tuple[float, ...]], ...] = (
-            ("columns_per_slot", config.columns_per_slot),
-            ("lead", config.leads),
-        )
-        for name, options in wanted:
-            default = f"{getattr(best, name):g}"
-            kind = type(getattr(best, name))
-            orders = {f"{x:g}": replace(best, **{name: kind(x)}) for x in options}
-            orders.setdefault(default, best)
-            values = {}
-            for candidate, order in orders.items():
-                self.report(order.name)
-                values[candidate] = self.values(order, weights, config.sizes, person)
-            choices.append(choose(name, values, default, doubt=config.doubt))
-            best = orders[choices[-1].chosen]
+        best, choices = self.config.order, []
+        for name in ("columns_per_slot", "lead"):
+            best, choice = self._setting(best, name, weights, person)
+            choices.append(choice)
         return best, choices
+
+    def _setting(
+        self, best: OrderConfig, name: str, weights: np.ndarray, person: Person
+    ) -> tuple[OrderConfig, Choice]:
+        """The best order with one setting chosen."""
+        config, default = self.config, getattr(best, name)
+        options = {"columns_per_slot": config.columns_per_slot, "lead": config.leads}[name]
+
+        def changed(value: float) -> OrderConfig:
+            return replace(best, **{name: type(default)(value)})
+
+        def measured(value: float) -> np.ndarray:
+            order = changed(value)
+            self.report(order.name)
+            return self.values(order, weights, config.sizes, person)
+
+        values = outward(measured, default, options)
+        choice = choose(name, values, f"{default:g}", doubt=config.doubt)
+        return changed(float(choice.chosen)), choice
 
 
 def _between(grid: np.ndarray, values: np.ndarray, at: float) -> np.ndarray:

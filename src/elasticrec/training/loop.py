@@ -13,7 +13,7 @@ import torch
 
 from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.split import Split
-from elasticrec.evaluation.comparison import Choice, choose
+from elasticrec.evaluation.comparison import Choice, choose, outward
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.stages import stage
 from elasticrec.training.checkpoint import Clock, Progress, load_checkpoint, save_checkpoint
@@ -163,31 +163,20 @@ def choose_temperature(
     if config.cooccurrence:
         lists = count_cooccurrence(split.train, config.cooccurrence_k)
     trial = replace(config, epochs=epochs, evaluate_every=epochs)
-    values: dict[float, np.ndarray] = {}
 
-    def tried(temperature: float) -> Trained:
+    def tried(temperature: float) -> np.ndarray:
+        nonlocal trial
         with stage(f"trying temperature {temperature:g} for {epochs} epochs"):
             found = train(
                 split, replace(trial, temperature=temperature), device=device, stop=stop,
                 cooccurrence=lists, report=lambda _: None,
             )  # fmt: skip
+        trial = replace(trial, recency=found.table.recency)  # the first one's, for all
         assert found.values is not None
-        values[temperature] = found.values
-        return found
+        return found.values
 
-    own = config.temperature
-    trial = replace(trial, recency=tried(own).table.recency)
-    lower = sorted((t for t in config.temperatures if t < own), reverse=True)
-    higher = sorted(t for t in config.temperatures if t > own)
-    for candidates in (lower, higher):
-        best = values[own].mean()
-        for temperature in candidates:
-            tried(temperature)
-            if values[temperature].mean() <= best:
-                break
-            best = values[temperature].mean()
-    named = {f"{temperature:g}": found for temperature, found in values.items()}
-    return choose("temperature", named, f"{own:g}", doubt=config.doubt)
+    values = outward(tried, config.temperature, config.temperatures)
+    return choose("temperature", values, f"{config.temperature:g}", doubt=config.doubt)
 
 
 @contextmanager
