@@ -21,7 +21,7 @@ from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "scripts/mutants.toml"
-COPIED = ("src", "device", "examples", "scripts", "tests", "docs", "pyproject.toml")
+COPIED = ("src", "device", "examples", "scripts", "benchmarks", "tests", "docs", "pyproject.toml")
 """Files and folders that the named tests need."""
 IMPORTED = ("src", "device/python", "examples", ".")
 """Folders of a copy in which Python looks first."""
@@ -96,11 +96,12 @@ def check_copy(root: Path, tests: tuple[str, ...]) -> None:
             raise SystemExit(f"{file} is imported, expected a file in {root}")
     found = run_tests(root, tests)
     if found.returncode != PASSED:
-        raise SystemExit(f"{found.stdout}\ntests fail without any mutant, expected them to pass")
+        said = f"{found.stdout}{found.stderr}"
+        raise SystemExit(f"{said}\ntests fail without any mutant, expected them to pass")
 
 
 def is_killed(mutant: Mutant, root: Path) -> bool:
-    """Whether the mutant's tests fail with it in a copy, which is as before afterwards."""
+    """True if the mutant's tests fail with it in a copy, which is as before afterwards."""
     path = root / mutant.file
     text = path.read_text(encoding="utf-8")
     path.write_text(mutant.broken(text), encoding="utf-8")

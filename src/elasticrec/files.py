@@ -7,6 +7,7 @@ import hashlib
 import os
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -177,12 +178,12 @@ def fingerprint(arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-class Arrays:
+class Arrays(ABC):
     """What consists of a few plain arrays, which `arrays` gives."""
 
+    @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
-        raise NotImplementedError
 
     def fingerprint(self) -> str:
         """Hex sha256 of the content."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.evaluation.lists import metrics_of_lists
+from elasticrec.evaluation.metrics import metrics_of_lists
 from tests.twins import coverage_of, diversity_of, gini_of, novelty_of
 
 # Item 0 was taken by all four users, 1 by the first two, 2 by the last two, 3 by nobody.

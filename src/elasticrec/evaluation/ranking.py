@@ -11,12 +11,12 @@ import numpy as np
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.lists import metrics_of_lists
 from elasticrec.evaluation.metrics import (
     DEFAULT_METRICS,
     LISTWISE,
     NOT_LISTED,
     metrics_from_ranks,
+    metrics_of_lists,
     parse_metrics,
 )
 from elasticrec.evaluation.toplist import hide, top_items
