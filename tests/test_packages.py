@@ -201,7 +201,7 @@ def test_the_tarball_is_complete_runs_and_has_types(host, tmp_path):
     package = tmp_path / "node_modules" / "elasticrec-device"
     assert {path.name for path in package.iterdir()} == {
         *("elasticrec-device.js", "elasticrec-device.d.ts", "LICENSE", "README.md", "package.json"),
-        *("elasticrec-wasm.js", "elasticrec.wasm"),
+        *("elasticrec-wasm.js", "elasticrec-wasm.d.ts", "elasticrec.wasm"),
     }
     code = example("js", "fetchStream")
     assert "'https://cdn.example/books.elastic'" in code
@@ -216,7 +216,12 @@ def test_the_tarball_is_complete_runs_and_has_types(host, tmp_path):
     assert said(["node", "fast.js"], tmp_path) == "20\n"
     (tmp_path / "typed.ts").write_text(
         "import { fetchStream } from 'elasticrec-device';\n"
-        "const { stream } = await fetchStream('x', { budget: 5 });\n"
+        "import { accelerate } from 'elasticrec-device/wasm';\n"
+        "const { stream, bytes } = await fetchStream('x', { budget: 5 });\n"
+        "export const fast = (await accelerate(stream, bytes)).similar(7, { k: 2 }).items;\n"
+        "export const score: number | undefined = fast[0]?.score;\n"
+        "// @ts-expect-error: the bytes are missing\n"
+        "await accelerate(stream);\n"
         "export const number: number = stream.recommend({ history: [1], k: 2 }).unknown;\n"
         "// @ts-expect-error: no such option\n"
         "stream.recommend({ likes: [1] });\n"

@@ -1,27 +1,29 @@
 // Ranks a stream of elasticrec-device by WebAssembly: the C runtime, with SIMD where there is some.
 
-/** @typedef {import('../js/elasticrec-device.js').Stream} Stream an open stream */
-/** @typedef {import('../js/elasticrec-device.js').Ask} Ask */
-/** @typedef {import('../js/elasticrec-device.js').List} List */
-/** @typedef {import('../js/elasticrec-device.js').Bytes} Bytes */
+/** @typedef {import('./elasticrec-device.js').Stream} Stream an open stream */
+/** @typedef {import('./elasticrec-device.js').Ask} Ask */
+/** @typedef {import('./elasticrec-device.js').List} List */
+/** @typedef {import('./elasticrec-device.js').Bytes} Bytes */
+/** @typedef {Stream | FastStream} Ranker a stream that lists, plain or fast */
 /** @typedef {Record<string, (...numbers: number[]) => number>} Calls what the module exports */
 
 const ITEM = 24; // bytes of a listed item: score, number, why
 const PAGE = 65536;
 const OPTIONS = 'history vector k exclude only repeat why'.split(' ');
 
-/** @type {Promise<WebAssembly.Module> | undefined} compiled once */
-let compiled;
-
 /** The module, from beside this file. */
 async function load() {
   const url = new URL('elasticrec.wasm', import.meta.url);
   if (url.protocol === 'file:') {
-    const { readFile } = await import(/* webpackIgnore: true */ 'node:fs/promises');
+    const { readFile } = await import(/* webpackIgnore: true */ /** @type {any} */ ('node:fs/promises'));
     return WebAssembly.compile(await readFile(url));
   }
   return WebAssembly.compile(await (await fetch(url)).arrayBuffer());
 }
+
+/** @type {Promise<WebAssembly.Module> | undefined} compiled once, from the import on */
+let compiled = load();
+compiled.catch(() => {}); // `accelerate` tells
 
 /** @param {Bytes} file */
 const viewOf = (file) => (file instanceof ArrayBuffer ? new Uint8Array(file)
@@ -29,7 +31,11 @@ const viewOf = (file) => (file instanceof ArrayBuffer ? new Uint8Array(file)
 
 /** A stream with the methods of the plain one, which it asks for all but lists. */
 class FastStream {
-  #plain; #module; #bytes; #items; #call = /** @type {Calls} */ ({});
+  /** @type {Stream} */ #plain;
+  /** @type {Uint8Array} */ #bytes;
+  /** @type {WebAssembly.Module} */ #module;
+  /** @type {number} */ #items;
+  #call = /** @type {Calls} */ ({});
   #memory = /** @type {WebAssembly.Memory | null} */ (null); #free = 0;
   #withdrawn = /** @type {Uint8Array | null} */ (null);
 
@@ -42,7 +48,7 @@ class FastStream {
   info() { return this.#plain.info(); }
   /** @param {number} number */
   id(number) { return this.#plain.id(number); }
-  /** @param {import('../js/elasticrec-device.js').Id} id */
+  /** @param {import('./elasticrec-device.js').Id} id */
   number(id) { return this.#plain.number(id); }
   /** @param {string | Bytes} file */
   catalogue(file) { return this.#plain.catalogue(file); }
@@ -115,7 +121,7 @@ class FastStream {
     return { items, unknown: numbers[0].filter((number) => number === 0xffffffff).length };
   }
 
-  /** @param {import('../js/elasticrec-device.js').Id} id @param {{k?: number}} [options] @returns {List} */
+  /** @param {import('./elasticrec-device.js').Id} id @param {{k?: number}} [options] @returns {List} */
   similar(id, options = {}) {
     const wrong = this.number(id) < 0 || Object.keys(options).some((name) => name !== 'k');
     return wrong ? this.#plain.similar(id, options) : this.recommend({ history: [id], ...options });
@@ -124,7 +130,7 @@ class FastStream {
 
 /** The same stream, whose lists come faster; the stream itself where there is no WebAssembly with
  * SIMD. `bytes` are those that it was opened with, or more.
- * @param {Stream} stream @param {Bytes} bytes @returns {Promise<Stream | FastStream>} */
+ * @param {Stream} stream @param {Bytes} bytes @returns {Promise<Ranker>} */
 export async function accelerate(stream, bytes) {
   try {
     const module = await (compiled ??= load());

@@ -61,6 +61,7 @@ def test_a_module_that_is_built_here_passes_them_too(node, tmp_path):
 
 def test_the_package_ships_it():
     package = json.loads((FOLDER.parent / "js" / "package.json").read_text())
-    assert package["exports"]["./wasm"] == "./elasticrec-wasm.js"
-    assert {"elasticrec-wasm.js", "elasticrec.wasm"} <= set(package["files"])
-    assert "../wasm/elasticrec-wasm.js ../wasm/elasticrec.wasm" in package["scripts"]["prepack"]
+    ways = {"types": "./elasticrec-wasm.d.ts", "default": "./elasticrec-wasm.js"}
+    assert package["exports"]["./wasm"] == ways
+    assert {"elasticrec-wasm.js", "elasticrec-wasm.d.ts", "elasticrec.wasm"} <= {*package["files"]}
+    assert "../wasm/elasticrec-wasm.js ../wasm/elasticrec.wasm" in package["scripts"]["copy"]

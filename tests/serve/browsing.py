@@ -36,9 +36,10 @@ def chromium():
 class Visit:
     """One page in a browser that has not been here before."""
 
-    def __init__(self, browser, url, **context):
+    def __init__(self, browser, url, *, script="", **context):
         self.url = url
         self.context = browser.new_context(**context)
+        self.context.add_init_script(script)
         self.page = self.context.new_page()
         self.page.set_default_timeout(30_000)
         self.requests, self.complaints = [], []

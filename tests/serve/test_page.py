@@ -71,6 +71,34 @@ def test_three_likes_change_the_list_to_what_the_python_runtime_lists(visit, url
     assert "because of Book 7" in visit.text("#listed")
 
 
+COUNT = """
+globalThis.lists = 0;
+const { Instance } = WebAssembly;
+WebAssembly.Instance = function counting(module) {
+  const { exports } = new Instance(module);
+  return { exports: { ...exports, ask: (...given) => (lists += 1, exports.ask(...given)) } };
+};
+"""
+
+
+def test_lists_come_by_webassembly_and_are_those_of_javascript(browser, url, points, tmp_path):
+    fast = Visit(browser, url, script=COUNT)
+    plain = Visit(browser, url, script="delete globalThis.WebAssembly")
+    assert plain.page.evaluate("typeof WebAssembly") == "undefined"
+    for n, title in enumerate(TITLES, 1):
+        before = fast.page.evaluate("lists")
+        for each in (fast, plain):
+            each.like(title)
+        assert fast.page.evaluate("lists") > before
+        assert fast.listed == plain.listed == ranked(url, fast.held, TITLES[:n], tmp_path)
+    for each in (fast, plain):
+        each.move("End")
+    assert fast.listed == plain.listed == ranked(url, points[-1]["bytes"], TITLES, tmp_path)
+    assert fast.text("#listed") == plain.text("#listed")  # the reasons, too
+    for each in (fast, plain):
+        each.close()
+
+
 def test_no_request_leaves_while_liking_and_the_counter_would_tell(visit):
     visit.requests.clear()
     for title in TITLES:

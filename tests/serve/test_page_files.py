@@ -11,10 +11,13 @@ import pytest
 from elasticrec.serve.page import FOLDER, MEDIA_TYPES, published
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNTIME = ROOT / "device" / "js" / "elasticrec-device.js"
-TSC = RUNTIME.parent / "node_modules" / ".bin" / "tsc"
+RUNTIMES = [
+    ROOT / "device" / name
+    for name in ("js/elasticrec-device.js", "wasm/elasticrec-wasm.js", "wasm/elasticrec.wasm")
+]
+TSC = RUNTIMES[0].parent / "node_modules" / ".bin" / "tsc"
 FILES = sorted(path.name for path in FOLDER.iterdir() if path.suffix in MEDIA_TYPES)
-OWN = [name for name in FILES if name.endswith(".js") and name != RUNTIME.name]
+OWN = [name for name in FILES if name.endswith(".js") and not name.startswith("elasticrec-")]
 
 
 def test_every_file_is_served_with_its_type_and_its_policy(client):
@@ -31,8 +34,9 @@ def test_every_file_is_served_with_its_type_and_its_policy(client):
             part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; ")
         )
         assert policy.pop("default-src") == "'none'"
+        assert policy.pop("script-src") == "'self' 'wasm-unsafe-eval'"
         assert set(policy.values()) == {"'self'", "'none'"}
-        assert policy["script-src"] == policy["connect-src"] == "'self'"
+        assert policy["connect-src"] == "'self'"
 
 
 def test_a_browser_that_can_unpack_gets_it_packed(client):
@@ -45,11 +49,11 @@ def test_a_browser_that_can_unpack_gets_it_packed(client):
     assert plain.headers["etag"] != packed.headers["etag"]
 
 
-def test_all_modules_but_the_runtime_are_asked_for_at_once():
+def test_all_modules_but_the_runtimes_are_asked_for_at_once():
     html = (FOLDER / "index.html").read_text()
     named = re.findall(r'<link rel="modulepreload" href="([^"]+)">', html)
     assert sorted([*named, "page.js", "sw.js"]) == OWN
-    imports = re.compile(r"(?<!\{)import\('\./elasticrec-device\.js'\)|from '\./elasticrec-device")
+    imports = re.compile(r"(?<!\{)import\('\./elasticrec-|from '\./elasticrec-")
     importing = [name for name in OWN if imports.search((FOLDER / name).read_text())]
     assert importing == ["holding.js"]
 
@@ -75,8 +79,9 @@ def test_a_published_page_differs_in_where_its_list_is():
     assert all(content == (FOLDER / name).read_bytes() for name, content in files.items())
 
 
-def test_the_runtime_is_the_one_that_ships_for_devices():
-    assert (FOLDER / RUNTIME.name).read_bytes() == RUNTIME.read_bytes()
+def test_the_runtimes_are_those_that_ship_for_devices():
+    for path in RUNTIMES:
+        assert (FOLDER / path.name).read_bytes() == path.read_bytes()
 
 
 def test_the_service_worker_keeps_every_file_but_itself():
@@ -90,7 +95,7 @@ def test_the_service_worker_keeps_every_file_but_itself():
 def test_nothing_comes_from_elsewhere_and_no_text_becomes_code():
     links = set()
     for name in FILES:
-        text = (FOLDER / name).read_text()
+        text = (FOLDER / name).read_bytes().decode(errors="replace")
         links |= {(name, link) for link in re.findall(r"https?://[^\s\"')]+", text)}
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text

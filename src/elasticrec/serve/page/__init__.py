@@ -13,6 +13,7 @@ MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
@@ -20,12 +21,13 @@ MEDIA_TYPES = {
 POLICY = "; ".join(
     (
         "default-src 'none'",
-        *(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect", "worker")),
+        "script-src 'self' 'wasm-unsafe-eval'",
+        *(f"{kind}-src 'self'" for kind in ("style", "img", "connect", "worker")),
         "manifest-src 'self'",
         *(f"{kind} 'none'" for kind in ("base-uri", "form-action", "frame-ancestors")),
     )
 )
-"""Everything from this host, nothing inline, nothing from elsewhere."""
+"""Everything from this host, WebAssembly too, nothing inline, nothing from elsewhere."""
 HEADERS = {
     "cache-control": "no-cache",
     "content-security-policy": POLICY,

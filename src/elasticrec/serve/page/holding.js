@@ -1,12 +1,14 @@
 // Holding: as much of a model's stream as this browser has. More is fetched, less is cut.
+// What is here whole ranks by WebAssembly where there is some, all else by the plain runtime.
 
 import { Away, opened } from './models.js';
 
 /** @typedef {import('./models.js').Model} Model */
-/** @typedef {import('./elasticrec-device.js').Stream} Stream */
+/** @typedef {import('./elasticrec-wasm.js').Ranker} Stream */
 /** @typedef {{signal?: AbortSignal, arrived?: (stream: Stream, bytes: number) => void}} Watch */
 
 const runtime = () => import('./elasticrec-device.js'); // after what is seen first
+const faster = () => import('./elasticrec-wasm.js').catch(() => null);
 const STREAMS = 'elasticrec-streams-2', SHA256 = 'x-stream-sha256';
 const PART_MS = 150; // between two rankings while a stream arrives
 
@@ -62,11 +64,12 @@ export class Holding {
     const before = this.bytes;
     if (before >= size) {
       const { openStream } = await runtime();
-      const stream = openStream(/** @type {any} */ (this.#held).bytes.subarray(0, size));
-      return { stream: await this.#withdraw(stream), fetched: 0 };
+      const bytes = /** @type {any} */ (this.#held).bytes.subarray(0, size);
+      return { stream: await this.#faster(openStream(bytes), bytes), fetched: 0 };
     }
     let start = before;
     const { fetchStream } = await runtime();
+    faster(); // while the stream arrives
     const onPart = async (/** @type {any} */ { stream, bytes, etag }) => {
       if (stream.info().modelId !== this.#model.model_id) {
         throw new Error('the model was replaced meanwhile, so load this page again');
@@ -76,11 +79,18 @@ export class Holding {
       arrived?.(await this.#withdraw(stream), bytes.length);
     };
     const how = { budget: size, previous: this.#held, signal, onPart, every: PART_MS };
-    const { stream } = await fetchStream(this.#model.files.stream, how).catch((error) => {
+    const { stream, bytes } = await fetchStream(this.#model.files.stream, how).catch((error) => {
       throw error instanceof TypeError ? new Away() : error;
     });
     await this.#keep();
-    return { stream: await this.#withdraw(stream), fetched: this.bytes - start };
+    return { stream: await this.#faster(stream, bytes), fetched: this.bytes - start };
+  }
+
+  /** The stream as it ranks fastest here.
+   * @param {import('./elasticrec-device.js').Stream} stream
+   * @param {Uint8Array<ArrayBuffer>} bytes */
+  async #faster(stream, bytes) {
+    return this.#withdraw(await (await faster())?.accelerate(stream, bytes) ?? stream);
   }
 
   /** @param {Stream} stream */

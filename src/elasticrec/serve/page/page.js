@@ -15,7 +15,7 @@ import {
   OFFLINE, bytesText, countText, metricText, millisecondsText, percentText, sizeText,
 } from './words.js';
 
-/** @typedef {import('./elasticrec-device.js').Stream} Stream */
+/** @typedef {import('./elasticrec-wasm.js').Ranker} Stream */
 /** @typedef {import('./models.js').Model} Model */
 /** @typedef {import('./sizes.js').MeasuredCurve} MeasuredCurve */
 /** @typedef {import('./sizes.js').Point} Point */

@@ -4,8 +4,9 @@
 const KEPT = 'elasticrec-page-3', PATIENCE_MS = 4000;
 const FILES = [
   './', 'combobox.js', 'compare.js', 'contents.js', 'curve.js', 'drawing.js',
-  'elasticrec-device.js', 'holding.js', 'icon.svg', 'likes.js', 'lists.js', 'manifest.webmanifest',
-  'models.js', 'page.css', 'page.js', 'sizes.js', 'titles.js', 'traffic.js', 'two.js', 'words.js',
+  'elasticrec-device.js', 'elasticrec-wasm.js', 'elasticrec.wasm', 'holding.js', 'icon.svg',
+  'likes.js', 'lists.js', 'manifest.webmanifest', 'models.js', 'page.css', 'page.js', 'sizes.js',
+  'titles.js', 'traffic.js', 'two.js', 'words.js',
 ];
 const worker = /** @type {any} */ (self);
 const urls = new Set(FILES.map((name) => new URL(name, worker.registration.scope).href));

@@ -4,7 +4,7 @@ import { compared, comparedText } from './compare.js';
 import { showCompared } from './lists.js';
 import { sizeText } from './words.js';
 
-/** @typedef {import('./elasticrec-device.js').Stream} Stream */
+/** @typedef {import('./elasticrec-wasm.js').Ranker} Stream */
 /** @typedef {import('./sizes.js').Point} Point */
 
 /** Two chosen sizes; the smaller one counts as the earlier one. */
