@@ -26,9 +26,8 @@ def write_stream_of(
     along: Order | None = None,
     id_kind: str = "dense",
     sequence: int | None = None,
-    key: Any = None,
 ) -> None:
-    """Write a model's stream.
+    """Write a model's stream, along its own order or another one.
 
     Args:
         sequence: the stream's number, by which devices tell older ones; by default the model's.
@@ -47,7 +46,7 @@ def write_stream_of(
     ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
     parts = model.codes, model.neighbours, model.weights, climbs
     with written_whole(path) as file:
-        file.writelines(stream_parts(*parts, facts=facts, ids=ids, key=key))
+        file.writelines(stream_parts(*parts, facts=facts, ids=ids))
 
 
 def customize_model(

@@ -25,6 +25,9 @@ from elasticrec.training.table import BlockTable
 
 log = logging.getLogger(__name__)
 
+CHECKPOINT_SECONDS = 60.0
+"""Seconds between two checkpoints, at least."""
+
 
 class InterruptedTraining(Exception):  # noqa: N818 – asked for, not an error
     """Training was asked to stop; everything up to the last step is in the checkpoint."""
@@ -87,7 +90,6 @@ def train(
     stop: Callable[[], bool] = lambda: False,
     report: Callable[[Step], None] | None = None,
     report_seconds: float = 10.0,
-    checkpoint_seconds: float = 60.0,
     cooccurrence: Cooccurrence | None = None,
     make: MakeBase = make_base,
     loss: Loss | None = None,
@@ -139,7 +141,7 @@ def train(
             if progress.epoch % config.evaluate_every == 0 or progress.epoch == config.epochs:
                 clock.note(progress)
                 state.validate()
-            if clock.passed("checkpoint", checkpoint_seconds):
+            if clock.passed("checkpoint", CHECKPOINT_SECONDS):
                 save()
     save()
     table, choices = state.finish()
