@@ -5,9 +5,10 @@
 Streams of random codes of 128 dimensions and neighbours; a person has 45 items, 100 are listed, and
 votes count. All runtimes are asked in turns in one run, and answer the same. Times are those of the
 processor, for machines on which other work runs: medians, `fastest` beside them. `open` reads and
-checks a stream, asks once and closes. `webassembly` is a question in Node, against plain
-JavaScript. `memory` is what is taken beside the mapped file. `--sizes`
-also measures the bytes of machine code by target, as zig builds them with -Os; that has no rival.
+checks a stream, asks once and closes. `core` is the Python runtime
+with its C core, `webassembly` a question in Node, against plain JavaScript. `memory` is what is
+taken beside the mapped file. `--sizes` also measures the bytes of machine code by target, as zig
+builds them with -Os; that has no rival.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import numpy as np
 from benchmarks.lines import append, comparison
 from benchmarks.plain.stream import N_BLOCKS, make_stream
 from experiments.provenance import ROOT
-from tests.device import c_runtime, c_targets
+from tests.device import c_runtime, c_targets, native_python
 
 HISTORY, TOP = 45, 100
 """Items that a person has, and items that are listed."""
@@ -40,24 +41,29 @@ WAYS = {"simd32": 2, "simd16": 1, "plain": 0}
 """The widest shuffles that are used: of 32 bytes, of 16, none."""
 
 
-def measure(driver: Path, data: bytes, history: list[int], rounds: int) -> dict[str, Any]:
+def measure(
+    driver: Path, core: Any, data: bytes, history: list[int], rounds: int
+) -> dict[str, Any]:
     """Milliseconds of each round of each way and of Python, in turns; and bytes of memory."""
     sys.path.insert(0, str(ROOT / "device" / "python"))
-    stream = importlib.import_module("elasticrec_device").open(data)
+    pythons = {"core": core, "python": importlib.import_module("elasticrec_device")}
+    streams = {name: module.open(data) for name, module in pythons.items()}
+    stream = streams["python"]
     devices = {name: c_runtime.Device([str(driver)], simd) for name, simd in WAYS.items()}
     opened = {name: device.open(data) for name, device in devices.items()}
     expected = [(item.id, item.score) for item in stream.recommend(history, k=TOP)]
-    for name, each in opened.items():
+    for name, each in (opened | {"core": streams["core"]}).items():
         if [(item.id, item.score) for item in each.recommend(history, k=TOP)] != expected:
             raise RuntimeError(f"{name} answers otherwise than Python")
     ids = ",".join(map(str, history))
-    walls: dict[str, list[float]] = {name: [] for name in (*devices, "python")}
+    walls: dict[str, list[float]] = {name: [] for name in (*devices, *streams)}
     for _ in range(rounds):
         for name, device in devices.items():
             walls[name] += [float(wall) for wall in device.ask(f"speed 3 {TOP} {ids}")[1:]]
-        start = time.process_time()
-        stream.recommend(history, k=TOP)
-        walls["python"].append((time.process_time() - start) * 1e3)
+        for name, each in streams.items():
+            start = time.process_time()
+            each.recommend(history, k=TOP)
+            walls[name].append((time.process_time() - start) * 1e3)
     fast = devices["simd32"]
     found: dict[str, Any] = {"walls": walls, "open": float(fast.ask(f"cycle 5 {TOP} {ids}")[0])}
     one = opened["simd32"]
@@ -67,15 +73,15 @@ def measure(driver: Path, data: bytes, history: list[int], rounds: int) -> dict[
     return found
 
 
-def bench(driver: Path, n_items: int, bytes_per_item: float, rounds: int) -> list[str]:
+def bench(driver: Path, core: Any, n_items: int, bytes_per_item: float, rounds: int) -> list[str]:
     """Measure one size, append its lines, and name the limits that it missed."""
     data, _ = make_stream(n_items, bytes_per_item)
     history = np.random.default_rng(1).choice(n_items, HISTORY, replace=False).tolist()
-    found = measure(driver, data, history, rounds)
+    found = measure(driver, core, data, history, rounds)
     walls: dict[str, list[float]] = found["walls"]
     named: dict[str, Any] = {"bytes_per_item": bytes_per_item, "file_bytes": len(data)}
     config = {"items": n_items, "dimensions": 8 * N_BLOCKS, "top": TOP, "history": HISTORY}
-    for name in WAYS:
+    for name in (*WAYS, "core"):
         metrics = comparison(median(walls[name]), "ms", rival=median(walls["python"]))
         metrics |= {"fastest": min(walls[name]), "fastest_rival": min(walls["python"])}
         metrics["load"] = os.getloadavg()[0]
@@ -128,8 +134,9 @@ def main() -> int:
     missed = []
     with TemporaryDirectory() as name:
         driver = c_runtime.build([compiler], Path(name) / "driver")
+        core = native_python.with_core(Path(name))
         for bytes_per_item in map(float, args.bytes.split(",")):
-            missed += bench(driver, args.items, bytes_per_item, args.rounds)
+            missed += bench(driver, core, args.items, bytes_per_item, args.rounds)
             if shutil.which("node"):
                 in_node(Path(name), args.items, bytes_per_item)
         if args.sizes:

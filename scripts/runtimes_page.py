@@ -71,6 +71,7 @@ def runtimes() -> str:
             len(cases),
             source("js/elasticrec-device.js"),
         ),
+        "Python with the C core": ("core", "value", len(cases), f"{code} beside the source"),
         "Python": ("plain", "rival", len(cases), source("python/elasticrec_device.py")),
     }
     memory = f"{newest('memory', bytes_per_item=SIZES[1])['value'] / 1000:.0f} KB"

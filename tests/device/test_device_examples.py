@@ -1,13 +1,17 @@
 """The same ten lines in each language print the same."""
 
+import functools
+import http.server
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.device import c_runtime, test_android
+from tests.serve.browsing import OPTIONS, chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "device" / "examples"
@@ -32,8 +36,10 @@ def of_python():
 def test_every_example_is_in_the_list():
     files = {path.name for path in FOLDER.iterdir()} - {"README.md"}
     page = (FOLDER / "README.md").read_text()
-    names = ("recommend.c", "recommend.py", "recommend.js", "recommend-wasm.js", "Recommend.java")
-    assert files == {*names}
+    assert files == {
+        *("recommend.c", "recommend.py", "recommend.js", "recommend-wasm.js", "recommend.html"),
+        *("Recommend.java", "Recommend.swift"),
+    }
     assert all(f"[{name}]({name})" in page for name in files)
 
 
@@ -62,3 +68,59 @@ def test_javascript(expected, name):
     if shutil.which("node") is None:
         pytest.skip("no node on this machine")
     assert said(["node", str(FOLDER / name)]) == expected
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A static host that logs nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(name="host")
+def static_host():
+    """The URL of a static host of the repository."""
+    handler = functools.partial(Quiet, directory=ROOT)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_browser(expected, host):
+    path = chromium()
+    api = pytest.importorskip("playwright.sync_api", reason="no playwright in this environment")
+    stream = f"/{STREAM.relative_to(ROOT).as_posix()}"
+    asked = "&".join((f"stream={stream}", *(f"like={each}" for each in LIKED)))
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=OPTIONS)
+        page = browser.new_page()
+        page.goto(f"{host}/device/examples/recommend.html?{asked}")
+        page.locator("pre", has_text="because of").wait_for()
+        assert page.locator("pre").text_content() == expected
+        browser.close()
+
+
+PACKAGE = """// swift-tools-version:5.7
+import PackageDescription
+
+let package = Package(
+  name: "Recommend",
+  dependencies: [.package(path: "FOLDER")],
+  targets: [
+    .executableTarget(
+      name: "Recommend", dependencies: [.product(name: "Elasticrec", package: "swift")])
+  ]
+)
+"""
+
+
+def test_swift(expected, tmp_path):
+    if shutil.which("swift") is None:
+        pytest.skip("no Swift compiler here: the Swift example was not compiled")
+    main = tmp_path / "Sources" / "Recommend" / "main.swift"
+    main.parent.mkdir(parents=True)
+    shutil.copy(FOLDER / "Recommend.swift", main)
+    (tmp_path / "Package.swift").write_text(PACKAGE.replace("FOLDER", str(ROOT / "device/swift")))
+    subprocess.run(["swift", "build", "--package-path", str(tmp_path)], check=True)
+    assert said([str(tmp_path / ".build" / "debug" / "Recommend")]) == expected

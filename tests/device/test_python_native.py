@@ -1,47 +1,25 @@
 """The Python runtime with its C core: golden and hostile files, and the lists of NumPy."""
 
-import importlib.util
-import shutil
-import sys
-
 import numpy as np
 import pytest
 
 import elasticrec_device
 from benchmarks.plain.stream import make_stream
+from tests.device import native_python
 from tests.device import test_python_conformance as conformance
 from tests.device import test_python_hostile as hostile
 from tests.device.python_making import random_stream, withdrawn_file
-from tests.packaging import ROOT
 
-FOLDER = ROOT / "device" / "python"
-SOURCES = FOLDER / "native"
 GOLDEN, STREAMS = conformance.GOLDEN, conformance.STREAMS
-
-
-def loaded(name, path):
-    """A module from a file, under a name."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory):
     """The Python runtime where its C core is installed."""
     pytest.importorskip("hatchling")
-    folder = tmp_path_factory.mktemp("native")
-    for path in (FOLDER / "elasticrec_device.py", SOURCES / "elasticrec_device_native.py"):
-        shutil.copy(path, folder)
-    hook = loaded("hatch_build", SOURCES / "hatch_build.py")
-    if not hook.compiled(SOURCES, folder / "libelasticrec.so"):
+    found = native_python.with_core(tmp_path_factory.mktemp("native"))
+    if found is None:
         pytest.skip("no C compiler on this machine: the C core for Python was not tested")
-    name = "elasticrec_device_native"
-    sys.modules[name] = loaded(name, folder / f"{name}.py")
-    found = loaded("with_native", folder / "elasticrec_device.py")
-    del sys.modules[name]
-    assert found.NATIVE
     assert not elasticrec_device.NATIVE
     return found
 
@@ -118,7 +96,6 @@ def test_a_large_stream_is_ranked_alike_from_a_mapped_file(native, tmp_path):
 
 def test_without_a_compiler_there_is_no_library(tmp_path, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
-    hook = loaded("hatch_build", SOURCES / "hatch_build.py")
-    assert not hook.compiled(SOURCES, tmp_path / "libelasticrec.so")
+    assert native_python.with_core(tmp_path) is None
     with pytest.raises(ImportError, match="no C runtime"):
-        loaded("elasticrec_device_native", SOURCES / "elasticrec_device_native.py")
+        native_python.loaded(native_python.CORE, tmp_path / f"{native_python.CORE}.py")
