@@ -74,16 +74,21 @@ def test_varied_lists_are_those_of_python(node, name):
     assert changed or name in ("single", "neighbours")  # without codes items do not differ
 
 
-@pytest.mark.parametrize("script", ["check", "types"])
-def test_its_types_hold(node, script, tmp_path):
+def test_its_types_hold_and_are_shipped(node, tmp_path):
     if not TSC.exists():
         pytest.skip("no tsc in device/js/node_modules: the types of JavaScript were not checked")
-    words = PACKAGE["scripts"][script].split()[1:]
-    made = ["--outDir", str(tmp_path)] if script == "types" else []
-    run([node, str(TSC), *words, *made])
-    declared = [path.read_text() for path in tmp_path.glob("*.d.ts")]
-    assert all("export function fetchStream(url" in text for text in declared)
-    assert len(declared) == (script == "types")
+    for path in (RUNTIME, FOLDER.parent / "wasm" / "elasticrec-wasm.js"):
+        shutil.copy(path, tmp_path)
+    scripts = PACKAGE["scripts"]
+    assert scripts["check"] == "npm run copy && npm run tsc -- --noEmit"
+    copy, _, made = scripts["prepack"].partition(" && npm run tsc -- ")
+    assert copy == "npm run copy"
+    words = [node, str(TSC), *scripts["tsc"].split()[1:], *made.split()]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    declared = {path.name: path.read_text() for path in tmp_path.glob("*.d.ts")}
+    assert "export function fetchStream(url" in declared.pop("elasticrec-device.d.ts")
+    assert "export function accelerate(stream" in declared.pop("elasticrec-wasm.d.ts")
+    assert not declared
 
 
 def test_it_is_one_short_file_that_imports_nothing():
@@ -111,6 +116,7 @@ def test_its_package_holds_module_types_and_licence():
         "elasticrec-device.js",
         "elasticrec-device.d.ts",
         "elasticrec-wasm.js",
+        "elasticrec-wasm.d.ts",
         "elasticrec.wasm",
         "LICENSE",
     ]
