@@ -97,9 +97,10 @@ def preset_of(task: Task) -> Preset:
 
 
 def orders_of(coded: Coded, found: FoundOrder) -> dict[str, Order]:
-    """The two simple orders and the found one, by name."""
+    """The two simple orders, popular items by the smallest lead, and the found one, by name."""
     default = coded.preset.order.order
-    simple = {ALIKE: replace(default, lead=0), POPULAR: default}
+    least = min(lead for lead in coded.preset.order.leads if lead)
+    simple = {ALIKE: replace(default, lead=0), POPULAR: replace(default, lead=least)}
     codes, slots = coded.codes, coded.neighbours.slots
     made = {
         name: make_order(codes.n_items, codes.n_columns, slots, config, least=coded.least)

@@ -50,6 +50,9 @@ def test_three_orders_of_one_table_are_compared(results, data, small_preset, per
     assert {line["person"] for line in found} == {person}
     assert all(set(line["config"]) == set(PRESETS["default"].as_dict()) for line in found)
     assert orders.leads(person, orders.ALIKE)
+    simple = [[x["metrics"] for x in found if x["method"] == name]
+              for name in (orders.ALIKE, orders.POPULAR)]  # fmt: skip
+    assert simple[0] != simple[1]
     assert len(list((results.parent / "tables").iterdir())) == 1
 
 
