@@ -191,6 +191,6 @@ def test_data_of_another_kind_replace_a_model_only_by_force(tiny_copy, two_taste
 
 
 def test_streams_of_a_later_day_have_a_higher_number() -> None:
-    from elasticrec.pipeline import _serial
+    from elasticrec.stages import _serial
 
     assert _serial("2026-05-19") == 2026051901 < _serial("2026-05-20")

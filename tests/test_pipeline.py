@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.synthetic import planted_world
-from elasticrec import pipeline
+from elasticrec import pipeline, stages
 from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.recommending import Ranker
@@ -28,7 +28,7 @@ class Killed(Exception):  # noqa: N818
     """Stands for a process that ends in the middle."""
 
 
-def telling(told: list[tuple[str, str]]) -> pipeline.Report:
+def telling(told: list[tuple[str, str]]) -> stages.Report:
     """A report that keeps what it is told."""
     return lambda stage, text: told.append((stage, text))
 
@@ -60,11 +60,11 @@ def test_a_finished_model_is_taken_as_it_is(whole, tiny_split) -> None:
 
 
 CUTS = {
-    "elasticrec.pipeline.by_popularity": [],
+    "elasticrec.stages.by_popularity": [],
     "elasticrec.training.loop.train": [],
-    "elasticrec.pipeline.compress": ["train"],
-    "elasticrec.pipeline.make_neighbours": ["compress"],
-    "elasticrec.pipeline.find_order": ["neighbours"],
+    "elasticrec.stages.compress": ["train"],
+    "elasticrec.stages.make_neighbours": ["compress"],
+    "elasticrec.stages.find_order": ["neighbours"],
     "elasticrec.stream.customizing.stream_parts": ["order"],
     "elasticrec.stream.curve.curve_of": ["write"],
 }
@@ -167,7 +167,7 @@ def test_a_refit_that_is_cut_off_leaves_the_measured_model_and_goes_on(
     place = {
         "loop.train": "elasticrec.training.loop.train",
         "split": "elasticrec.pipeline.by_popularity",
-        "make_neighbours": "elasticrec.pipeline.make_neighbours",
+        "make_neighbours": "elasticrec.stages.make_neighbours",
         "write_stream": "elasticrec.stream.customizing.stream_parts",
     }[cut]
 
@@ -194,7 +194,7 @@ def test_the_temperature_is_chosen_once(tiny_split, tiny_preset, tmp_path, monke
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("elasticrec.pipeline.compress", killed)
+        patch.setattr("elasticrec.stages.compress", killed)
         with pytest.raises(Killed):
             fit(tiny_split, tmp_path / "MODEL", preset)
     monkeypatch.setattr("elasticrec.training.loop.choose_temperature", killed)
@@ -220,7 +220,7 @@ def test_a_refitted_model_has_nothing_to_choose_by(refitted) -> None:
     made, _, preset = refitted
     other = replace(preset.order, n_persons=9)
     with pytest.raises(InputError, match=r"nobody has validation items, .* refit=false"):
-        pipeline.order(made, replace(preset, order=other), device="cpu")
+        stages.order(made, replace(preset, order=other), device="cpu")
     with pytest.raises(InputError, match=r"nobody has validation items, .* refit=false"):
         evaluate_stream(made, part="validation", device="cpu")
 

@@ -59,9 +59,9 @@ def test_no_trial_begins_that_would_end_too_late(planted, tiny_preset):
 def test_a_fit_with_minutes_takes_better_settings_and_keeps_them(
     tiny_split, tiny_preset, poor, tmp_path, monkeypatch
 ):
-    from elasticrec import pipeline, tuning
+    from elasticrec import pipeline, stages, tuning
 
-    monkeypatch.setattr(pipeline, "MOST_TRIALS", 3)
+    monkeypatch.setattr(stages, "MOST_TRIALS", 3)
     preset = replace(tiny_preset, train=poor, refit=True)
 
     def fit():

@@ -12,12 +12,12 @@ import numpy as np
 import elasticrec_device
 from elasticrec.errors import InputError
 from elasticrec.model import Model
-from elasticrec.pipeline import Report
 from elasticrec.presets import Preset
 from elasticrec.rule.config import RuleConfig
 from elasticrec.rule.customize import Rule
 from elasticrec.rule.levels import Levels
 from elasticrec.space import Budget, Composition
+from elasticrec.stages import Report
 from elasticrec.stream.curve import curve_persons, evaluate_composition, prefix_composition
 from elasticrec.stream.index import StreamIndex, read_index
 

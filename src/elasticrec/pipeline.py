@@ -6,60 +6,19 @@ made from. A stage whose parts are fresh is skipped, so a run that was cut off g
 
 from __future__ import annotations
 
-import json
-import logging
-import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
+from elasticrec import stages
 from elasticrec.changing import changed
-from elasticrec.compression.compress import compress
-from elasticrec.compression.neighbours import make_neighbours
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
-from elasticrec.errors import InputError
-from elasticrec.evaluation.baselines import BASELINES
-from elasticrec.evaluation.comparison import Choice
-from elasticrec.files import save_bytes, written_whole
 from elasticrec.model import Model
 from elasticrec.model_folder import plain
-from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
-
-if TYPE_CHECKING:
-    from elasticrec.training.config import TrainConfig
-    from elasticrec.training.loop import Step
-
-log = logging.getLogger(__name__)
-
-Report = Callable[[str, str], None]
-"""Told the stage and, in a few words, what it does."""
-Callback = Callable[[str, int, dict[str, float]], None]
-"""Told numbers for a tracker: the stage, the step (of `measure`: bytes), and values by name."""
-
-
-CHECKPOINT = "checkpoint.safetensors"
-"""The file of a training that was cut off."""
-ORDERED_BY = ("split", "codes", "neighbours")
-"""Parts that vote weights and the order are made from."""
-
-
-MOST_TRIALS = 100
-"""Trainings that `minutes` pay for, at most."""
-REST_OF_A_FIT = 4.0
-"""Times of one training that a fit takes beside its trials, about."""
-
-
-def _quiet(stage: str, text: str) -> None:
-    log.info("%s: %s", stage, text)
+from elasticrec.stages import Callback, Report
 
 
 def fit(
@@ -68,7 +27,7 @@ def fit(
     preset: Preset,
     *,
     device: str = "auto",
-    report: Report = _quiet,
+    report: Report = stages.quiet,
     stop: Callable[[], bool] = lambda: False,
     force: bool = False,
     minutes: float | None = None,
@@ -90,46 +49,27 @@ def fit(
     }  # fmt: skip
     with changed(root) as model:
         if model.about.get("refit") != wanted:
-            prepare(model, split, preset, report, force=force)
+            stages.prepare(model, split, preset, report, force=force)
             if minutes is not None:
-                preset = tuned(model, preset, minutes, device=device, report=report)
-            train(
+                preset = stages.tuned(model, preset, minutes, device=device, report=report)
+            stages.train(
                 model, preset, device=device, report=report, stop=stop, force=force,
                 callbacks=callbacks,
             )  # fmt: skip
             if model.table.score == "tiled":
                 report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
-                describe(model)
+                stages.describe(model)
                 return model
-            compress_model(model, preset, report)
-            order(model, preset, device=device, report=report)
-            write(model, report)
-            measure_curve(model, preset, device=device, report=report, callbacks=callbacks)
-            describe(model)
+            stages.compress_model(model, preset, report)
+            stages.order(model, preset, device=device, report=report)
+            stages.write(model, report)
+            stages.measure_curve(model, preset, device=device, report=report, callbacks=callbacks)
+            stages.describe(model)
     if preset.refit:
         with changed(root) as model:
             refit(model, split, wanted, device=device, report=report, stop=stop)
-            describe(model)
+            stages.describe(model)
     return model
-
-
-def tuned(
-    model: Model, preset: Preset, minutes: float, *, device: str = "auto", report: Report = _quiet
-) -> Preset:
-    """The preset with the training settings that trials found; they are kept in the folder."""
-    asked = {"preset": plain(preset.as_dict()), "minutes": minutes}
-    if model.about.get("tuned", {}).get("asked") != asked:
-        from elasticrec.tuning import tune
-
-        with _timed(model, "tune", report, f"other training settings, {minutes:g} minutes in all"):
-            found = tune(
-                model.split, preset.train, trials=MOST_TRIALS, seconds=60 * minutes,
-                later=REST_OF_A_FIT, device=device,
-            )  # fmt: skip
-            _record(model, [found.choice], report)
-            model.describe(tuned={"asked": asked, "settings": found.settings})
-    settings = model.about["tuned"]["settings"]
-    return replace(preset, train=replace(preset.train, **settings))
 
 
 def refit(
@@ -138,7 +78,7 @@ def refit(
     wanted: dict[str, Any],
     *,
     device: str = "auto",
-    report: Report = _quiet,
+    report: Report = stages.quiet,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Train a measured model anew on train and validation; every choice stays, and the curve.
@@ -170,259 +110,10 @@ def refit(
         report("refit", "train and validation together; every choice stays")
         known, _ = by_popularity(split.all_known())
         model.save_part("split", known, config=config)
-    train(model, fixed, device=device, report=report, stop=stop)
-    compress_model(model, fixed, report)
+    stages.train(model, fixed, device=device, report=report, stop=stop)
+    stages.compress_model(model, fixed, report)
     for part in ("weights", "order"):
-        model.keep_part(part, made_from=ORDERED_BY)
-    write(model, report)
+        model.keep_part(part, made_from=stages.ORDERED_BY)
+    stages.write(model, report)
     model.keep_part("curve", made_from=("stream", "split"))
     model.describe(preset=model.about["settings"])
-
-
-def prepare(
-    model: Model, split: Split, preset: Preset, report: Report = _quiet, *, force: bool = False
-) -> None:
-    """Save the split, its items numbered by falling popularity in train."""
-    config = {"split": split.fingerprint()}
-    if model.fresh("split", config):
-        return
-    if model.has("split"):
-        refitted = model.about.get("refit", {}).get("split")
-        if not force and refitted != config["split"]:
-            raise InputError(
-                f"{model.root}: holds a model of other data; give another folder, or --force"
-            )
-        model.clear()
-        (model.root / CHECKPOINT).unlink(missing_ok=True)
-    report("prepare", f"{split.n_users:,} users, {split.n_items:,} items, {split.kind} split")
-    renumbered, _ = by_popularity(split)
-    model.save_part("split", renumbered, config=config)
-    model.describe(name=split.name, kind=split.kind, preset=preset.as_dict())
-
-
-def train(
-    model: Model,
-    preset: Preset,
-    *,
-    device: str = "auto",
-    report: Report = _quiet,
-    stop: Callable[[], bool] = lambda: False,
-    force: bool = False,
-    callbacks: Sequence[Callback] = (),
-) -> None:
-    """Train the table; a checkpoint beside the parts lets a run that was cut off go on.
-
-    A checkpoint of other settings is refused, unless `force` says to begin anew.
-    """
-    from elasticrec.training.checkpoint import load_checkpoint
-    from elasticrec.training.loop import train as train_table
-
-    config = asdict(preset.train)
-    if model.fresh("table", config):
-        return
-    settings = _tempered(model, preset.train, device=device, report=report, stop=stop)
-    checkpoint, sized = model.root / CHECKPOINT, settings.sized(model.split.train)
-    if force and checkpoint.exists():
-        try:
-            load_checkpoint(checkpoint, sized, model.split.fingerprint())
-        except InputError:
-            checkpoint.unlink()
-
-    said: list[str] = []
-
-    def on_step(step: Step) -> None:
-        log.info("%s", step)
-        if not said:
-            whole = math.ceil((1 + REST_OF_A_FIT) * step.seconds_left / 60)
-            refit = "refit" in model.about
-            said.append(f"{step}" if refit else f"{step}; a whole fit about {whole} min")
-            report("train", said[0])
-        _tell(callbacks, "train", step.done, {"loss": step.loss})
-
-    with _timed(model, "train", report, f"{preset.train.base}, {sized.epochs} epochs"):
-        trained = train_table(
-            model.split, settings, device=device, checkpoint=checkpoint, resume=True,
-            stop=stop, report=on_step,
-        )  # fmt: skip
-        model.save_part("table", trained.table, made_from=("split",), config=config)
-    for each in trained.progress.validations:
-        values = {"loss": each["loss"], preset.train.metric: each["value"]}
-        _tell(callbacks, "validation", int(each["epoch"]), values)
-    model.describe(
-        trained=datetime.now(UTC).date().isoformat(),
-        epochs=trained.progress.epoch,
-        best_epoch=trained.progress.best_epoch,
-        preset=preset.as_dict(),
-    )
-    if len(model.split.validation):
-        model.describe(validation={preset.train.metric: trained.progress.best})
-    _record(model, trained.choices, report)
-    checkpoint.unlink(missing_ok=True)
-
-
-def _tempered(
-    model: Model, config: TrainConfig, *, device: str, report: Report, stop: Callable[[], bool]
-) -> TrainConfig:
-    """The settings with the temperature that short trainings chose; the folder keeps it."""
-    from elasticrec.training.loop import choose_temperature
-
-    of = plain({"split": model.hash_of("split"), "config": asdict(config)})
-    if model.about.get("temperature", {}).get("of") != of:
-        chosen = config.temperature
-        if config.temperatures and config.loss == "softmax" and len(model.split.validation):
-            with _timed(model, "temperature", report, "short trainings choose the temperature"):
-                choice = choose_temperature(model.split, config, device=device, stop=stop)
-            _record(model, [choice], report)
-            chosen = float(choice.chosen)
-        model.describe(temperature={"of": of, "chosen": chosen})
-    chosen = model.about["temperature"]["chosen"]
-    return replace(config, temperature=chosen, temperatures=())
-
-
-def compress_model(model: Model, preset: Preset, report: Report = _quiet) -> None:
-    """Code the items and list their neighbours."""
-    config = asdict(preset.compression)
-    if not model.fresh("codes", config):
-        with _timed(model, "compress", report, "codes"):
-            table, popularity = model.table, model.split.train.per_item
-            codes = compress(
-                table.items,
-                preset.compression,
-                users=table.users,
-                cosine=table.cosine,
-                popularity=popularity,
-                exponent=table.popularity_exponent,
-                recency=table.recency,
-                report=lambda text: report("compress", text),
-            )
-            model.save_part("codes", codes, made_from=("table", "split"), config=config)
-    if not model.fresh("neighbours", config):
-        with _timed(model, "neighbours", report, "neighbour lists"):
-            lists = make_neighbours(model.split.train, preset.compression)
-            model.save_part("neighbours", lists, made_from=("split",), config=config)
-    model.describe(preset=preset.as_dict())
-
-
-def order(model: Model, preset: Preset, *, device: str = "auto", report: Report = _quiet) -> None:
-    """Choose vote weights and the order, on validation persons."""
-    config, sources = asdict(preset.order), ORDERED_BY
-    if model.fresh("order", config) and model.fresh("weights", config):
-        return
-    with _timed(model, "order", report, "vote weights and the order of the stream"):
-        found = find_order(
-            model.codes,
-            model.neighbours,
-            model.table.items,
-            model.split,
-            preset.order,
-            least=min(preset.compression.fewest_residual, model.codes.n_columns),
-            vectors=model.server_vectors(),
-            device=device,
-            report=lambda text: report("order", text),
-        )
-        save = partial(_save_weights, found.weights)
-        model.save_part("weights", save, made_from=sources, config=config)
-        model.save_part("order", found.order, made_from=sources, config=config)
-    model.describe(order=asdict(found.config), preset=preset.as_dict())
-    _record(model, found.choices, report)
-
-
-def _record(model: Model, choices: list[Choice], report: Report) -> None:
-    """Keep choices beside those of other stages, and report them."""
-    own = {choice.name for choice in choices}
-    others = [each for each in model.about.get("choices", []) if each["name"] not in own]
-    model.describe(choices=[*others, *(choice.as_dict() for choice in choices)])
-    for choice in choices:
-        report("choice", str(choice))
-
-
-def write(model: Model, report: Report = _quiet) -> None:
-    """Write the catalogue and the stream, with dense ids."""
-    sources = ("codes", "neighbours", "weights", "order")
-    if model.fresh("stream", {}) and model.fresh("catalogue", {}):
-        return
-    from elasticrec.stream.customizing import write_stream_of
-    from elasticrec.stream.side_files import catalogue
-
-    with _timed(model, "write", report, "the stream"):
-        split = model.split
-        text = catalogue(split.item_ids, split.titles, model.id)
-        model.save_part("catalogue", lambda path: save_bytes(path, text), made_from=sources[:2])
-        number = max(_serial(model.about["trained"]), model.about.get("sequence", 0) + 1)
-        model.save_part(
-            "stream",
-            lambda path: write_stream_of(model, path, sequence=number),
-            made_from=sources,
-            sequence=number,
-        )
-
-
-def _serial(day: str) -> int:
-    """The first sequence number of a day, as zone files of DNS count: 2026-05-19 is 2026051901."""
-    return 100 * int(day.replace("-", "")) + 1
-
-
-def measure_curve(
-    model: Model,
-    preset: Preset,
-    *,
-    device: str = "auto",
-    report: Report = _quiet,
-    callbacks: Sequence[Callback] = (),
-) -> None:
-    """Measure prefixes of the stream on validation persons; if possible, on others than chose."""
-    from elasticrec.stream.curve import CurveConfig, curve_of
-
-    config = CurveConfig(persons=preset.curve_persons, metric=preset.order.metric)
-    settings = {
-        **asdict(config),
-        "baselines": [*BASELINES],
-        "chose": preset.order.n_persons,
-        "seed": preset.order.seed,
-        "refit": preset.refit,
-    }
-    if model.fresh("curve", settings):
-        return
-    with _timed(model, "measure", report, "the curve of quality by size"):
-        found = curve_of(model, config, preset.order, device=device, report=report)
-        if preset.refit:
-            found["measured"] = "before the refit"
-        text = json.dumps(found, indent=1) + "\n"
-        model.save_part(
-            "curve",
-            lambda path: save_bytes(path, text.encode()),
-            made_from=("stream", "split"),
-            config=settings,
-        )
-    for point in found["points"]:
-        _tell(callbacks, "measure", point["bytes"], {n: v for n, v in point.items() if "@" in n})
-
-
-def describe(model: Model) -> None:
-    """Write the model card."""
-    from elasticrec.card import save_card
-
-    sources = ("split", "table", "curve") if model.has("curve") else ("split", "table")
-    if not model.fresh("card", {}):
-        model.save_part("card", partial(save_card, model), made_from=sources, config={})
-
-
-def _tell(callbacks: Sequence[Callback], stage: str, step: int, values: dict[str, float]) -> None:
-    for callback in callbacks:
-        callback(stage, step, values)
-
-
-@contextmanager
-def _timed(model: Model, stage: str, report: Report, text: str) -> Iterator[None]:
-    """Report the start of a stage, and keep how long it took."""
-    report(stage, text)
-    began = monotonic()
-    yield
-    seconds = round(monotonic() - began, 1)
-    model.describe(seconds={**model.about.get("seconds", {}), stage: seconds})
-    report(stage, f"done in {seconds:.0f} s")
-
-
-def _save_weights(weights: np.ndarray, path: Path) -> None:
-    with written_whole(path) as file:
-        np.savez(file, weights=weights)

@@ -17,16 +17,16 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.presets import Preset, params_of
 from elasticrec.presets import preset as preset_named
+from elasticrec.progress import lines_in_notebook
 from elasticrec.recommending import Id, Ranker, Recommendation, check_ids
 from elasticrec.space import Budget
-from elasticrec.stages import lines_in_notebook
 
 if TYPE_CHECKING:
     import polars as pl
 
     from elasticrec.evaluation.ranking import Evaluation, Part
     from elasticrec.model import Model
-    from elasticrec.pipeline import Callback
+    from elasticrec.stages import Callback
 
 log = logging.getLogger(__name__)
 

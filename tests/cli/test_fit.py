@@ -153,16 +153,16 @@ def test_too_little_memory_is_one_line(split, options, tmp_path):
 
 
 def test_a_checkpoint_of_other_settings_goes_only_by_force(split, options, tiny_split, tmp_path):
-    from elasticrec import pipeline
+    from elasticrec import stages
     from elasticrec.changing import changed
     from elasticrec.cli._settings import configured
     from elasticrec.training.loop import InterruptedTraining
 
     root, settings = tmp_path / "MODEL", options[1:-2:2]
     with changed(root) as model:
-        pipeline.prepare(model, tiny_split, configured("demo", settings))
+        stages.prepare(model, tiny_split, configured("demo", settings))
         with pytest.raises(InterruptedTraining):
-            pipeline.train(model, configured("demo", settings), device="cpu", stop=lambda: True)
+            stages.train(model, configured("demo", settings), device="cpu", stop=lambda: True)
     kept = (root / "checkpoint.safetensors").read_bytes()
     others = (*options, "--set", "train.temperature=0.2")
     line = refused("train", split, "-o", root, *others, after=["train"])

@@ -69,7 +69,7 @@ def prepare(
     from elasticrec.data import preparation
     from elasticrec.data.readers.columns import Columns
     from elasticrec.files import check_writable
-    from elasticrec.stages import stage
+    from elasticrec.progress import stage
 
     wanted = Columns(
         user, item, rating, time, min_rating, options.listed(columns), separator,

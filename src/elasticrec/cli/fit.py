@@ -116,14 +116,14 @@ def train(
     Example:
       elasticrec train split.npz -o MODEL --set train.temperature=0.07
     """
-    from elasticrec import pipeline
+    from elasticrec import stages
     from elasticrec.changing import changed
     from elasticrec.data.split import Split
 
     config, data = configured(preset, settings, seed), Split.load(split)
     with resumable() as listening, changed(output) as model:
-        pipeline.prepare(model, data, config, listening["report"], force=force)
-        pipeline.train(model, config, device=device, force=force, **listening)
+        stages.prepare(model, data, config, listening["report"], force=force)
+        stages.train(model, config, device=device, force=force, **listening)
     metric, value = next(iter(model.about["validation"].items()))
     print(f"{output}: {model.about['epochs']} epochs, validation {metric} {value:.4f}")
 
@@ -140,13 +140,13 @@ def compress(
     Example:
       elasticrec compress MODEL --set compression.min_support=5
     """
-    from elasticrec import pipeline
+    from elasticrec import stages
     from elasticrec.changing import changed
     from elasticrec.model import Model
 
     Model.open(model)
     with logged_to_stderr(), changed(model) as opened:
-        pipeline.compress_model(opened, configured_as(opened, preset, settings, seed))
+        stages.compress_model(opened, configured_as(opened, preset, settings, seed))
     codes, lists = opened.codes, opened.neighbours
     print(
         f"{model}: {codes.n_columns} columns of a byte per item, lists of up to {lists.slots} "
@@ -167,17 +167,17 @@ def order(
     Example:
       elasticrec order MODEL --set order.leads=0,4
     """
-    from elasticrec import pipeline
+    from elasticrec import stages
     from elasticrec.changing import changed
     from elasticrec.model import Model
 
     Model.open(model)
     with logged_to_stderr(), changed(model) as opened:
         config = configured_as(opened, preset, settings, seed)
-        pipeline.order(opened, config, device=device)
-        pipeline.write(opened)
-        pipeline.measure_curve(opened, config, device=device)
-        pipeline.describe(opened)
+        stages.order(opened, config, device=device)
+        stages.write(opened)
+        stages.measure_curve(opened, config, device=device)
+        stages.describe(opened)
     print(summary(opened))
 
 

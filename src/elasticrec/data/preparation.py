@@ -25,7 +25,7 @@ from elasticrec.data.splitting import (
     temporal_split,
 )
 from elasticrec.errors import InputError
-from elasticrec.stages import stage
+from elasticrec.progress import stage
 
 log = logging.getLogger(__name__)
 

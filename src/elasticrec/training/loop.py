@@ -15,7 +15,7 @@ from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.evaluation.comparison import Choice, choose, outward
 from elasticrec.evaluation.ranking import pick_device
-from elasticrec.stages import stage
+from elasticrec.progress import stage
 from elasticrec.training.checkpoint import Clock, Progress, load_checkpoint, save_checkpoint
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Loss

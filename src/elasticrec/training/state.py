@@ -11,7 +11,7 @@ from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.comparison import Choice
-from elasticrec.stages import stage
+from elasticrec.progress import stage
 from elasticrec.training.bases import Base
 from elasticrec.training.checkpoint import Progress
 from elasticrec.training.config import TrainConfig

@@ -2,12 +2,12 @@ import time
 
 import pytest
 
-from elasticrec import stages
-from elasticrec.stages import stage
+from elasticrec import progress
+from elasticrec.progress import stage
 
 
 def test_a_long_stage_is_logged_when_it_is_slow_and_at_its_end(caplog, monkeypatch):
-    monkeypatch.setattr(stages, "PATIENCE", 0.05)
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
     with caplog.at_level("INFO"), stage("reading a.csv"):
         time.sleep(0.2)
         assert caplog.messages == ["reading a.csv …"]
