@@ -26,6 +26,7 @@ INSTALLED_BY = {
     **dict.fromkeys(("starlette", "uvicorn"), "elasticrec[serve]"),
     **{"matplotlib": "elasticrec[plots]", "cryptography": "elasticrec[sign]"},
     **{"optuna": "elasticrec[tune]", "elasticrec_device": "elasticrec-device"},
+    **dict.fromkeys(("fsspec", "s3fs", "gcsfs"), "elasticrec[scale]"),
     **dict.fromkeys(("numpy", "rich", "safetensors"), "elasticrec"),
 }
 """What pip installs where a library is missing."""
