@@ -13,12 +13,13 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, overload
 from weakref import finalize
 
+from elasticrec.data.histories import Id, check_ids
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.presets import Preset, params_of
 from elasticrec.presets import preset as preset_named
 from elasticrec.progress import lines_in_notebook
-from elasticrec.recommending import Id, Ranker, Recommendation, check_ids
+from elasticrec.recommending import Ranker, Recommendation
 from elasticrec.space import Budget
 
 if TYPE_CHECKING:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from elasticrec.data.ids import Ids
+from elasticrec.data.histories import Histories, Id
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
 from elasticrec.model import FILES, Model
@@ -18,7 +17,6 @@ from elasticrec.space import Budget
 
 log = logging.getLogger(__name__)
 
-Id = int | str
 _USERS_AT_ONCE = 256
 
 
@@ -43,6 +41,7 @@ class Ranker:
         from elasticrec.stream.index import read_index
 
         self.model, self.split = model, model.split
+        self.histories = Histories(self.split)
         index = read_index(model.stream_path)
         n_bytes = index.ends[-1] if budget is None else index.longest_prefix(budget.n_bytes)
         composition = prefix_composition(index, n_bytes)
@@ -69,16 +68,15 @@ class Ranker:
             only: original ids to choose from; None for all.
             diversity: from 0 to 1: how much it counts that an item differs from those above it.
         """
-        check_list_length(k)
-        check_diversity(diversity)
+        _check(k, diversity)
         if items is not None and user is None:
-            history = self._history(items)
+            history = self.histories.of_items(items)
         elif user is not None and items is None:
-            history = self._taken(self._user(user))
+            history = self.histories.of_users(self.histories.user(user))
         else:
             raise InputError("expected a user or a list of items, and not both")
-        hidden = history.union(self._pairs([self._items(exclude, "excluded")]))
-        chosen = None if only is None else self._items(only, "allowed")
+        hidden = history.union(self.histories.pairs([self.histories.items(exclude, "excluded")]))
+        chosen = None if only is None else self.histories.items(only, "allowed")
         return next(self._lists(history, hidden, k, chosen, diversity))
 
     def recommend_many(
@@ -99,36 +97,26 @@ class Ranker:
             items: histories instead of users, each as in `recommend`; a place in their sequence,
                 from 0, then stands for an id.
         """
-        check_list_length(k)
-        check_diversity(diversity)
+        _check(k, diversity)
         if users is not None and items is not None:
             raise InputError("expected users or items, and not both")
         if items is not None:
-            names, histories = self._histories(items)
+            names, histories = self.histories.of_many(items)
         else:
             ids = self.split.user_ids
-            numbers = np.arange(len(ids)) if users is None else self._users(users)
-            names, histories = ids.take(numbers).values.tolist(), self._taken(numbers)
-        barred = self._items(exclude, "excluded")
-        chosen = None if only is None else self._items(only, "allowed")
+            numbers = np.arange(len(ids)) if users is None else self.histories.users(users)
+            names, histories = ids.take(numbers).values.tolist(), self.histories.of_users(numbers)
+        barred = self.histories.items(exclude, "excluded")
+        chosen = None if only is None else self.histories.items(only, "allowed")
 
-        def lists(some: Pairs) -> Iterator[list[Recommendation]]:
-            hidden = some.union(self._pairs([barred] * some.n_users))
-            return self._lists(some, hidden, k, chosen, diversity)
+        def found() -> Iterator[tuple[Id, list[Recommendation]]]:
+            for start in range(0, len(names), _USERS_AT_ONCE):
+                some = histories.rows(np.arange(start, min(start + _USERS_AT_ONCE, len(names))))
+                hidden = some.union(self.histories.pairs([barred] * some.n_users))
+                lists = self._lists(some, hidden, k, chosen, diversity)
+                yield from zip(names[start : start + some.n_users], lists, strict=True)
 
-        return self._in_batches(names, histories, lists)
-
-    def _in_batches(
-        self,
-        names: list[Id],
-        histories: Pairs,
-        lists: Callable[[Pairs], Iterator[list[Recommendation]]],
-    ) -> Iterator[tuple[Id, list[Recommendation]]]:
-        """Each person's name and list."""
-        for start in range(0, len(names), _USERS_AT_ONCE):
-            stop = min(start + _USERS_AT_ONCE, len(names))
-            some = histories.rows(np.arange(start, stop))
-            yield from zip(names[start:stop], lists(some), strict=True)
+        return found()  # bad arguments are refused before the first list is asked for
 
     def _lists(
         self, histories: Pairs, hidden: Pairs, k: int, only: np.ndarray | None, diversity: float
@@ -137,9 +125,7 @@ class Ranker:
         from elasticrec.evaluation.measure import add_votes
         from elasticrec.evaluation.toplist import VARIED_AMONG, top_items, varied
 
-        order = histories.order
-        ages = None if order is None else histories.rank(-order)
-        scores = self.scorer.scores(self.scorer.persons(histories, ages))
+        scores = self.scorer.scores(self.scorer.persons(histories, histories.ages()))
         add_votes(scores, self.votes.of(histories))
         self.scorer.hide_unlisted(scores)
         if only is not None:
@@ -160,85 +146,6 @@ class Ranker:
         listed = zip(ids, scores.tolist(), named, strict=True)
         return [Recommendation(name, score, title or None) for name, score, title in listed]
 
-    def _history(self, items: Iterable[Id]) -> Pairs:
-        """One history of the items that are known; none at all is refused."""
-        taken = self._items(items, "given")
-        if not len(taken):
-            raise InputError(
-                f"none of the items given is known; ids look like {_example(self.split.item_ids)}"
-            )
-        return self._pairs([taken])
-
-    def _histories(self, persons: Iterable[Iterable[Id]]) -> tuple[list[Id], Pairs]:
-        """Places and histories of the persons of whom some item is known."""
-        given = [check_ids(items, "given") for items in _listed(persons, "given")]
-        found = self.split.item_ids.numbers([each for items in given for each in items])
-        ends = np.cumsum([len(items) for items in given])
-        known = [each[each >= 0].astype(np.int32) for each in np.split(found, ends[:-1])]
-        known = known[: len(given)]  # splitting nothing gives one part
-        places: list[Id] = [place for place, each in enumerate(known) if len(each)]
-        if (found < 0).any():
-            log.warning("%d of %d items given are unknown, skipped", (found < 0).sum(), len(found))
-        if len(places) < len(known):
-            log.warning(
-                "%d of %d persons have no known item, skipped", len(known) - len(places), len(known)
-            )
-        return places, self._pairs([each for each in known if len(each)])
-
-    def _pairs(self, histories: list[np.ndarray]) -> Pairs:
-        """Items of persons, the oldest first; of an item that is there twice the newest counts."""
-        newest = [
-            items[np.sort(len(items) - 1 - np.unique(items[::-1], return_index=True)[1])]
-            for items in histories
-        ]
-        counts = [len(items) for items in newest]
-        return Pairs.from_arrays(
-            np.repeat(np.arange(len(newest), dtype=np.int32), counts),
-            np.concatenate([*newest, np.zeros(0, np.int32)]),
-            n_users=len(newest),
-            n_items=self.split.n_items,
-            order=np.concatenate([*map(np.arange, counts), np.zeros(0, np.int32)]).astype(np.int32),
-        )
-
-    def _taken(self, users: np.ndarray) -> Pairs:
-        """All that some users took, in any part of the split."""
-        split = self.split
-        parts = [part.rows(users) for part in (split.train, split.validation, split.test)]
-        return parts[0].union(parts[1]).union(parts[2])
-
-    def _items(self, ids: Iterable[Id], what: str) -> np.ndarray:
-        """(n,) int32 numbers of the ids that are known, in their sequence."""
-        given = check_ids(ids, what)
-        found = self.split.item_ids.numbers(given)
-        if (found < 0).any():
-            log.warning(
-                "%d of %d items %s are unknown, skipped", (found < 0).sum(), len(given), what
-            )
-        return found[found >= 0].astype(np.int32)
-
-    def _user(self, user: Id) -> np.ndarray:
-        """(1,) number of one user; an unknown one is refused."""
-        found = self.split.user_ids.numbers([user])
-        if found[0] < 0:
-            example = _example(self.split.user_ids)
-            raise InputError(f"no user {user!r} in the data; ids look like {example}")
-        return found
-
-    def _users(self, ids: Iterable[Id]) -> np.ndarray:
-        """(n,) numbers of users; unknown ones are reported and skipped."""
-        given = _listed(ids, "users")
-        found = self.split.user_ids.numbers(given)
-        unknown = np.flatnonzero(found < 0)
-        if given and len(unknown) == len(given):
-            example = _example(self.split.user_ids)
-            raise InputError(f"none of {len(given)} users is known; ids look like {example}")
-        if len(unknown):
-            log.warning(
-                "%d of %d users are unknown, skipped, the first is %r; ids look like %s",
-                len(unknown), len(given), given[unknown[0]], _example(self.split.user_ids),
-            )  # fmt: skip
-        return found[found >= 0]
-
 
 def recommend_from_stream(
     path: Path,
@@ -255,7 +162,7 @@ def recommend_from_stream(
     """
     import elasticrec_device
 
-    check_list_length(k)
+    _check(k, diversity)
     try:
         with elasticrec_device.open(path) as stream:
             catalogue = path.with_name(FILES["catalogue"])
@@ -280,30 +187,9 @@ def _stream_ids(ids: Iterable[str], is_text: bool) -> list[Id]:
         raise InputError(f"ids {given}: expected whole numbers, as the stream has") from None
 
 
-def check_list_length(k: int) -> None:
-    """Refuse a length that is no whole number of at least 1."""
+def _check(k: int, diversity: float) -> None:
+    """Refuse a length that is no whole number from 1, and a diversity that is not from 0 to 1."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k is {k!r}, expected a whole number of at least 1")
-
-
-def check_diversity(diversity: float) -> None:
-    """Refuse a diversity that is no number from 0 to 1."""
     if not isinstance(diversity, int | float) or not 0 <= diversity <= 1:
         raise InputError(f"diversity is {diversity!r}, expected a number from 0 to 1")
-
-
-def check_ids(ids: Iterable[Id], what: str) -> list[Id]:
-    """The ids of items as a list; whatever is no list of ids is refused."""
-    return _listed(ids, f"items {what}")
-
-
-def _listed(given: Any, what: str) -> list[Any]:
-    """The members of a list; a text is none."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InputError(f"{what}: {given!r}, expected a list of ids")
-    return list(given)
-
-
-def _example(ids: Ids) -> str:
-    """Some ids, for an error."""
-    return ", ".join(map(str, ids.values[:3].tolist()))

@@ -22,7 +22,7 @@ from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.evaluation.baselines import BASELINES
-from elasticrec.evaluation.comparison import Choice
+from elasticrec.evaluation.choosing import Choice
 from elasticrec.files import save_bytes, written_whole
 from elasticrec.model import Model
 from elasticrec.model_folder import plain

@@ -12,7 +12,7 @@ import numpy as np
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
-from elasticrec.evaluation.comparison import Choice, choose
+from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.training.config import TrainConfig
 
 log = logging.getLogger(__name__)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from elasticrec.errors import InputError
-from elasticrec.evaluation import comparison
-from elasticrec.evaluation.comparison import FEW_PERSONS, outward
+from elasticrec.evaluation import choosing
+from elasticrec.evaluation.choosing import FEW_PERSONS, outward
 
-choose = partial(comparison.choose, doubt=0.025)
+choose = partial(choosing.choose, doubt=0.025)
 
 
 def persons(mean: float, noise: float, seed: int, n: int = 6_000) -> np.ndarray:

@@ -9,8 +9,8 @@ from elasticrec.compression.codes import Codes
 from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks
+from elasticrec.rule.groups import Groups
 from elasticrec.rule.levels import Levels
-from elasticrec.rule.search_space import Groups
 from elasticrec.space import Budget
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elasticrec.rule.search_space import popularity_groups, random_groups
+from elasticrec.rule.groups import popularity_groups, random_groups
 
 G, N, D = 4, 4, 2
 

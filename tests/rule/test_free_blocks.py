@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from elasticrec.rule.config import SpaceConfig
-from elasticrec.rule.free_blocks import FreeBlocks, make_groups
-from elasticrec.rule.search_space import even_sizes
+from elasticrec.rule.free_blocks import FreeBlocks
+from elasticrec.rule.groups import even_sizes, make_groups
 from elasticrec.space import Budget
 
 from .conftest import blocks, budget_of

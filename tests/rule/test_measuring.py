@@ -11,9 +11,9 @@ from elasticrec.evaluation.measure import measure
 from elasticrec.evaluation.scoring import fold_users
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, masked_items
+from elasticrec.rule.groups import Groups
 from elasticrec.rule.levels import Levels
-from elasticrec.rule.samples import Measure
-from elasticrec.rule.search_space import Groups
+from elasticrec.rule.measuring import Measure
 from elasticrec.training.table import BlockTable
 from tests.twins import score_aligned_reference, score_tiled_reference
 

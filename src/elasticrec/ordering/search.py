@@ -15,7 +15,7 @@ from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours, VoteWeight, code_cosines
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.comparison import Choice, choose, outward
+from elasticrec.evaluation.choosing import Choice, choose, outward
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.ranking import holders

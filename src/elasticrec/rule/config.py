@@ -179,7 +179,7 @@ class SearchConfig:
     remeasured: int = 4
     """So many of the best by estimate are measured again beside `uniform`; 0: the estimate decides.
 
-    One of them is taken only if it leads `uniform` clearly (`evaluation.comparison`)."""
+    One of them is taken only if it leads `uniform` clearly (`evaluation.choosing`)."""
     doubt: float = 0.025
     """Chance by which one of them may replace `uniform` where none is better."""
     n_users: int = 10_000

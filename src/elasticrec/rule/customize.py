@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.evaluation.comparison import Choice, choose
+from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.ranking import holders
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
 from elasticrec.rule.estimator import Estimator
 from elasticrec.rule.evolution import Found, evolve
-from elasticrec.rule.free_blocks import FreeBlocks, make_groups
+from elasticrec.rule.free_blocks import FreeBlocks
+from elasticrec.rule.groups import make_groups
 from elasticrec.rule.levels import Levels
+from elasticrec.rule.measuring import Measure
 from elasticrec.rule.randomizer import uniform
-from elasticrec.rule.samples import Measure, Samples, collect
+from elasticrec.rule.samples import Samples, collect
 from elasticrec.space import Budget
 
 if TYPE_CHECKING:
@@ -241,6 +243,6 @@ class Rule:
 
 def _id_bytes(ids: Ids, kind: str) -> int:
     """Payload of all ids in a stream."""
-    from elasticrec.stream.chunk import stored_ids
+    from elasticrec.stream.ids import stored_ids
 
     return 0 if kind == "dense" else stored_ids(ids, kind).payload_bytes(0, len(ids))

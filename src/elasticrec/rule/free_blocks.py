@@ -10,27 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from elasticrec.rule.config import SpaceConfig
-from elasticrec.rule.search_space import (
-    Groups,
-    Space,
-    cluster_groups,
-    popularity_groups,
-    random_groups,
-)
+from elasticrec.rule.groups import Groups
+from elasticrec.rule.search_space import Space
 from elasticrec.space import FLOAT_BYTES, Budget
 from elasticrec.training.table import BlockTable
-
-
-def make_groups(popularity: np.ndarray, items: np.ndarray, config: SpaceConfig) -> Groups:
-    """Groups of V items, of train popularity (V,) and embeddings (V, D)."""
-    rng = np.random.default_rng(config.seed)
-    if config.groups == "random":
-        return random_groups(len(popularity), config.n_groups, rng)
-    if config.groups == "popularity":
-        return popularity_groups(popularity, config.n_groups)
-    return cluster_groups(
-        items, popularity, config.n_groups, rng, rounds=config.cluster_rounds, pca=config.pca
-    )
 
 
 class FreeBlocks(Space):

@@ -14,7 +14,8 @@ from elasticrec.compression.codes import Codes
 from elasticrec.errors import InputError
 from elasticrec.ordering.order import COLUMN, Order
 from elasticrec.rule.config import SpaceConfig
-from elasticrec.rule.search_space import Space, even_sizes
+from elasticrec.rule.groups import even_sizes
+from elasticrec.rule.search_space import Space
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import CHUNK_HEADER, COLUMN_ENTRY, neighbour_bytes
 from elasticrec.stream.format import FREE_CHUNKS, head_bytes

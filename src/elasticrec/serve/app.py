@@ -28,7 +28,8 @@ from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.serve.tokens import Keys, TokenError, bearer
 from elasticrec.space import Budget
-from elasticrec.stream.publish import WITHDRAWN, models_document
+from elasticrec.stream.publish import models_document
+from elasticrec.stream.release import WITHDRAWN
 
 CACHED = "public, max-age=0, s-maxage=60, must-revalidate, no-transform"
 """Shared caches keep an answer for a minute; clients ask whether the model was replaced."""

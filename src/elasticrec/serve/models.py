@@ -23,7 +23,8 @@ from elasticrec.serve.files import InMemory, OpenFile
 from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.stream.index import StreamIndex
-from elasticrec.stream.publish import NAME, WITHDRAWN, Release
+from elasticrec.stream.publish import NAME
+from elasticrec.stream.release import WITHDRAWN, Release
 from elasticrec.stream.side_files import vector_bytes
 
 log = logging.getLogger(__name__)

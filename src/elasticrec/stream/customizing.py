@@ -13,8 +13,9 @@ from elasticrec.files import written_whole
 from elasticrec.model import Model
 from elasticrec.ordering.order import Order
 from elasticrec.space import Budget
-from elasticrec.stream.chunk import Kind, stored_ids
+from elasticrec.stream.chunk import Kind
 from elasticrec.stream.curve import whom
+from elasticrec.stream.ids import stored_ids
 from elasticrec.stream.index import StreamIndex, copy_prefix, read_index
 from elasticrec.stream.writer import Facts, stream_parts
 

@@ -16,12 +16,12 @@ from elasticrec.stream.chunk import (
     COLUMN_ENTRY,
     ChunkHeader,
     Kind,
-    StoredIds,
     column_entry,
     neighbour_bytes,
     slot_payload,
 )
 from elasticrec.stream.format import FREE_CHUNKS, LEAST_STRIDE, MAX_CODEBOOKS, MAX_SCALE, head_bytes
+from elasticrec.stream.ids import StoredIds
 
 
 def largest_chunk(start: int) -> int:

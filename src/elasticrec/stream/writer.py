@@ -12,9 +12,10 @@ from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
 from elasticrec.ordering.order import Order
-from elasticrec.stream.chunk import StoredIds, link_to, seal
+from elasticrec.stream.chunk import link_to, seal
 from elasticrec.stream.cutting import Cutter
 from elasticrec.stream.format import LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float, most_widths
+from elasticrec.stream.ids import StoredIds
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -13,7 +13,7 @@ import torch
 
 from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.split import Split
-from elasticrec.evaluation.comparison import Choice, choose, outward
+from elasticrec.evaluation.choosing import Choice, choose, outward
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.progress import stage
 from elasticrec.training.checkpoint import Clock, Progress, load_checkpoint, save_checkpoint

@@ -10,7 +10,7 @@ import torch
 from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.comparison import Choice
+from elasticrec.evaluation.choosing import Choice
 from elasticrec.progress import stage
 from elasticrec.training.bases import Base
 from elasticrec.training.checkpoint import Progress

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from elasticrec.data.split import Split
-from elasticrec.evaluation.comparison import Choice, choose
+from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors, queries_of
 from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.training.bases import Base

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.rule.search_space import (
+from elasticrec.rule.groups import (
     Groups,
     cluster_groups,
     even_sizes,

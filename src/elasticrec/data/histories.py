@@ -1,0 +1,121 @@
+"""Histories of persons whom callers name: by a user's id, or by the ids of some items."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from elasticrec.data.ids import Ids
+from elasticrec.data.interactions import Pairs
+from elasticrec.data.split import Split
+from elasticrec.errors import InputError
+
+log = logging.getLogger(__name__)
+
+Id = int | str
+
+
+class Histories:
+    """Histories of a split's users, and of anyone who took some of its items."""
+
+    def __init__(self, split: Split) -> None:
+        self.split = split
+
+    def of_items(self, items: Iterable[Id]) -> Pairs:
+        """One history of the items that are known; none at all is refused."""
+        taken = self.items(items, "given")
+        if not len(taken):
+            raise InputError(
+                f"none of the items given is known; ids look like {_example(self.split.item_ids)}"
+            )
+        return self.pairs([taken])
+
+    def of_many(self, persons: Iterable[Iterable[Id]]) -> tuple[list[Id], Pairs]:
+        """Places and histories of the persons of whom some item is known."""
+        given = [check_ids(items, "given") for items in _listed(persons, "given")]
+        found = self.split.item_ids.numbers([each for items in given for each in items])
+        ends = np.cumsum([len(items) for items in given])
+        known = [each[each >= 0].astype(np.int32) for each in np.split(found, ends[:-1])]
+        known = known[: len(given)]  # splitting nothing gives one part
+        places: list[Id] = [place for place, each in enumerate(known) if len(each)]
+        if (found < 0).any():
+            log.warning("%d of %d items given are unknown, skipped", (found < 0).sum(), len(found))
+        if len(places) < len(known):
+            log.warning(
+                "%d of %d persons have no known item, skipped", len(known) - len(places), len(known)
+            )
+        return places, self.pairs([each for each in known if len(each)])
+
+    def of_users(self, users: np.ndarray) -> Pairs:
+        """All that some users took, in any part of the split."""
+        split = self.split
+        train, *others = (part.rows(users) for part in (split.train, split.validation, split.test))
+        return train.union(others[0]).union(others[1])
+
+    def user(self, user: Id) -> np.ndarray:
+        """(1,) number of one user; an unknown one is refused."""
+        found = self.split.user_ids.numbers([user])
+        if found[0] < 0:
+            example = _example(self.split.user_ids)
+            raise InputError(f"no user {user!r} in the data; ids look like {example}")
+        return found
+
+    def users(self, ids: Iterable[Id]) -> np.ndarray:
+        """(n,) numbers of users; unknown ones are reported and skipped."""
+        given = _listed(ids, "users")
+        found = self.split.user_ids.numbers(given)
+        unknown = np.flatnonzero(found < 0)
+        if given and len(unknown) == len(given):
+            example = _example(self.split.user_ids)
+            raise InputError(f"none of {len(given)} users is known; ids look like {example}")
+        if len(unknown):
+            log.warning(
+                "%d of %d users are unknown, skipped, the first is %r; ids look like %s",
+                len(unknown), len(given), given[unknown[0]], _example(self.split.user_ids),
+            )  # fmt: skip
+        return found[found >= 0]
+
+    def items(self, ids: Iterable[Id], what: str) -> np.ndarray:
+        """(n,) int32 numbers of the ids that are known, in their sequence."""
+        given = check_ids(ids, what)
+        found = self.split.item_ids.numbers(given)
+        if (found < 0).any():
+            log.warning(
+                "%d of %d items %s are unknown, skipped", (found < 0).sum(), len(given), what
+            )
+        return found[found >= 0].astype(np.int32)
+
+    def pairs(self, histories: list[np.ndarray]) -> Pairs:
+        """Items of persons, the oldest first; of an item that is there twice the newest counts."""
+        newest = [
+            items[np.sort(len(items) - 1 - np.unique(items[::-1], return_index=True)[1])]
+            for items in histories
+        ]
+        counts = [len(items) for items in newest]
+        return Pairs.from_arrays(
+            np.repeat(np.arange(len(newest), dtype=np.int32), counts),
+            np.concatenate([*newest, np.zeros(0, np.int32)]),
+            n_users=len(newest),
+            n_items=self.split.n_items,
+            order=np.concatenate([*map(np.arange, counts), np.zeros(0, np.int32)]).astype(np.int32),
+        )
+
+
+def check_ids(ids: Iterable[Id], what: str) -> list[Id]:
+    """The ids of items as a list; whatever is no list of ids is refused."""
+    return _listed(ids, f"items {what}")
+
+
+def _listed(given: Any, what: str) -> list[Any]:
+    """The members of a list; a text is none."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"{what}: {given!r}, expected a list of ids")
+    return list(given)
+
+
+def _example(ids: Ids) -> str:
+    """Some ids, for an error."""
+    return ", ".join(map(str, ids.values[:3].tolist()))
