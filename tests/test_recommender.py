@@ -233,7 +233,7 @@ def test_unknown_settings_are_refused() -> None:
         ElasticRecommender(epoch=3)
     with pytest.raises(InputError, match="no preset 'best'; expected one of default"):
         ElasticRecommender("best")
-    with pytest.raises(InputError, match="n_blocks is 0; expected"):
+    with pytest.raises(InputError, match="n_blocks is 0, expected"):
         ElasticRecommender(n_blocks=0)
 
 
@@ -256,13 +256,16 @@ def test_unknown_settings_are_refused() -> None:
         (lambda r, _: r.recommend(users=[7], items=[[1000]]), "users or items, and not both"),
         (lambda r, _: r.recommend(7, users=[7]), "user 7 beside users or histories"),
         (lambda r, _: r.recommend(items=[[1000], 1001]), "items given: 1001, expected a list"),
-        (lambda r, _: ElasticRecommender(betas=0.9), "betas is 0.9, expected a tuple"),
+        (lambda r, _: ElasticRecommender(betas=0.9), "betas is 0.9, expected 2 numbers"),
         (lambda r, _: ElasticRecommender(device="tpu"), "device is 'tpu', expected auto"),
         (lambda r, p: r.customize(1.5e6, p / "w"), "a budget of 1500000.0, expected a text"),
         (lambda r, p: r.customize("5KB", 7), "path is 7, expected a path"),
         (lambda r, p: r.save(7), "folder is 7, expected a path"),
         (lambda r, p: r.fit("goodbooks", titles=7), "titles is 7, expected a path"),
-        (lambda r, p: r.fit("goodbooks", min_interactions="5"), "min-interactions is '5'"),
+        (
+            lambda r, p: r.fit("goodbooks", min_interactions="5"),
+            "min_interactions is '5', expected a whole",
+        ),
         (lambda r, p: r.fit("goodbooks", user=5), "user is 5, expected the name of a column"),
         (lambda r, p: r.fit("goodbooks", callbacks=[5]), r"callbacks: \[5\], expected a list"),
         (lambda r, _: r.recommend(items="1000"), "items given: '1000', expected a list of ids"),

@@ -9,6 +9,7 @@ from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
 from elasticrec.ordering.search import OrderSearchConfig
 from elasticrec.rule.config import RuleConfig
+from elasticrec.settings import Count, check
 from elasticrec.training.config import TrainConfig
 
 _PAPER = TrainConfig(
@@ -46,7 +47,7 @@ class Preset:
     """Codes and neighbour lists."""
     order: OrderSearchConfig = field(default_factory=OrderSearchConfig)
     """Vote weights and the order of the stream."""
-    curve_persons: int = 5_000
+    curve_persons: Count = 5_000
     """Validation persons on whom the curve is measured; none of them chose the order."""
     refit: bool = True
     """After the curve is measured, train what is shipped on train and validation together; every
@@ -55,8 +56,9 @@ class Preset:
     """`elasticrec rule`: the paper's search for one budget."""
 
     def __post_init__(self) -> None:
-        if self.curve_persons < 1:
-            raise InputError(f"curve_persons is {self.curve_persons}, expected a positive number")
+        check(self)
+        if self.train.score == "aligned" and self.train.block_size != 8:
+            raise InputError(f"block_size is {self.train.block_size}, expected 8, as a stream has")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for `model.json` and result lines."""

@@ -176,11 +176,11 @@ def test_everything_filtered_away_names_the_file(shop):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split": "odd"}, "split 'odd' is unknown, expected temporal, last, random"),
+        ({"split": "odd"}, "split is 'odd', expected one of temporal, last, random"),
         ({"split": "random", "test": "x.txt"}, "expected neither split nor min-interactions"),
         ({"test": "x", "min_interactions": 5}, "expected neither split nor min-interactions"),
-        ({"min_interactions": 0}, "min-interactions is 0, expected 1 or more"),
-        ({"validation": "odd"}, "validation 'odd' is unknown, expected last or random"),
+        ({"min_interactions": 0}, "min_interactions is 0, expected a whole number from 1"),
+        ({"validation": "odd"}, "validation is 'odd', expected one of last, random"),
         ({"validation": "last"}, "validation last with no test file, expected one"),
     ],
 )

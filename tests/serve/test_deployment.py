@@ -110,7 +110,7 @@ def test_a_new_key_is_a_key():
         (["serve"], "no model folder was given"),
         (["serve", "nothing"], "is no model folder and holds none"),
         (["serve", "nothing", "--poll", "0"], "poll_seconds is 0.0"),
-        (["serve", "nothing", "--poll", "nan"], "poll_seconds is nan, expected at least 0.01"),
+        (["serve", "nothing", "--poll", "nan"], "poll_seconds is nan, expected a number from 0.01"),
     ],
 )
 def test_bad_input_is_one_line(words, said):

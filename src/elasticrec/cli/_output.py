@@ -33,18 +33,23 @@ INSTALLED_BY = {
 
 NO_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
 """How torch says that there is too little memory."""
+USAGE_ERROR: Any = typer.BadParameter.__base__
 BAD_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 class PlainErrors(TyperGroup):
-    """A group whose commands say in one line what is wrong with their input."""
+    """A group whose commands say in one line what is wrong with what they were given."""
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; bad input ends with exit code 2, Ctrl-C with 130."""
+    def main(self, *args: Any, **given: Any) -> Any:
+        """Run the command and exit; bad input ends with exit code 2, Ctrl-C with 130."""
         try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
+            sys.exit(super().main(*args, **{**given, "standalone_mode": False}))
+        except USAGE_ERROR as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                error.show()
+                sys.exit(error.exit_code)
+            shown = error.ctx.command_path
+            _fail(f"{shown}: {error.format_message()} (`{shown} -h` lists the options)")
         except InputError as error:
             _fail(str(error))
         except BAD_PATH as error:
@@ -64,7 +69,7 @@ class PlainErrors(TyperGroup):
 def _fail(message: str) -> None:
     """Print one line to stderr and leave with exit code 2."""
     print("error:", " ".join(message.split()), file=sys.stderr)
-    raise typer.Exit(2)
+    sys.exit(2)
 
 
 @contextmanager

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from math import isfinite
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from elasticrec.errors import InputError
+from elasticrec.settings import kinds
 
 if TYPE_CHECKING:
     from elasticrec.model import Model
     from elasticrec.presets import Preset
 
-MOST_SEED = 2**63 - 1
-USER = Annotated[str | None, Option(help="Column of the users.")]
-ITEM = Annotated[str | None, Option(help="Column of the items.")]
-TIME = Annotated[str | None, Option(help="Column of the times.")]
-RATING = Annotated[str | None, Option(help="Column of the ratings, for --min-rating.")]
-MIN_RATING = Annotated[float | None, Option(help="Leave out smaller ratings.")]
-WHERE = Annotated[
-    str | None, Option(help="Rows to read, in SQL: \"event = 'purchase'\".", metavar="CONDITION")
-]
-WEIGHT = Annotated[
-    str | None,
-    Option(help="How much rows count in training: a column, or SQL.", metavar="EXPRESSION"),
-]
-COLUMNS = Annotated[
-    str | None, Option(help="Columns of a table without a header: user,item,rating,time.")
-]
-MIN_INTERACTIONS = Annotated[
-    int | None, Option(help="Fewest per user and item; else 10, or 5 or 2 for sparse data.")
-]
-TITLES = Annotated[Path | None, Option(help="A table or JSON file with items and titles.")]
-TEST = Annotated[
-    Path | None, Option(help="The published test part; SOURCE is then the train part.")
-]
+READING: dict[str, Any] = {
+    "columns": Annotated[
+        str | None, Option(help="Columns of a table without a header: user,item,rating,time.")
+    ],
+    "user": Annotated[str | None, Option(help="Column of the users.")],
+    "item": Annotated[str | None, Option(help="Column of the items.")],
+    "time": Annotated[str | None, Option(help="Column of the times.")],
+    "rating": Annotated[str | None, Option(help="Column of the ratings, for --min-rating.")],
+    "min_rating": Annotated[float | None, Option(help="Leave out smaller ratings.")],
+    "where": Annotated[
+        str | None,
+        Option(help="Rows to read, in SQL: \"event = 'purchase'\".", metavar="CONDITION"),
+    ],
+    "weight": Annotated[
+        str | None,
+        Option(help="How much rows count in training: a column, or SQL.", metavar="EXPRESSION"),
+    ],
+    "min_interactions": Annotated[
+        int | None, Option(help="Fewest per user and item; else 10, or 5 or 2 for sparse data.")
+    ],
+    "titles": Annotated[Path | None, Option(help="A table or JSON file with items and titles.")],
+    "test": Annotated[
+        Path | None, Option(help="The published test part; SOURCE is then the train part.")
+    ],
+}
+"""Options by which interactions are read, of every command that reads them."""
 PRESET = Annotated[str, Option(help="default, demo, paper-amazon-book or paper-yelp.")]
 OWN_PRESET = Annotated[
     str | None, Option("--preset", help="Settings to start from; by default the model's own.")
@@ -45,16 +51,37 @@ OWN_PRESET = Annotated[
 SETTINGS = Annotated[
     list[str] | None, Option("--set", help="A setting as stage.name=value; may be repeated.")
 ]
-SEED = Annotated[int, Option(help="Fixes everything that is drawn.", min=0, max=MOST_SEED)]
+SEED = Annotated[int, Option(help="Fixes everything that is drawn.")]
 OWN_SEED = Annotated[
     int | None,
-    Option("--seed", help="Fixes what is drawn; by default the model's own.", min=0, max=MOST_SEED),
+    Option("--seed", help="Fixes what is drawn; by default the model's own."),
 ]
 DEVICE = Annotated[str, Option(help="auto, cpu or cuda.")]
 JSON = Annotated[bool, Option("--json", help="Print one JSON object instead.")]
 
-NAMES = {bool: "true or false", int: "whole number below 2^63", float: "finite number", str: "word"}
-"""Kinds of setting, as errors name them."""
+
+def reads_interactions(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of `READING`, which it gets as one `PrepareConfig`."""
+    own = signature(command, eval_str=True)
+    only = Parameter.KEYWORD_ONLY
+    options = [Parameter(n, only, default=None, annotation=each) for n, each in READING.items()]
+    kept = [each.replace(kind=only) for each in own.parameters.values()]
+    place = [each.name for each in kept].index("reading")
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        from elasticrec.data.preparation import PrepareConfig
+        from elasticrec.data.readers.columns import Columns
+
+        chosen = {name: given.pop(name) for name in READING}
+        names = listed(chosen.pop("columns"))
+        of_file = {name: chosen.pop(name) for name in ("min_interactions", "titles", "test")}
+        reading = PrepareConfig(columns=Columns(names=names, **chosen), **of_file)
+        command(reading=replace(reading, seed=given["seed"]), **given)
+
+    shown = own.replace(parameters=[*kept[:place], *options, *kept[place + 1 :]])
+    run.__signature__ = shown  # type: ignore[attr-defined]
+    return run
 
 
 def configured_as(
@@ -101,34 +128,14 @@ def _changed(config: Any, path: list[str], value: str, text: str) -> Any:
         expected = "a name after it" if is_dataclass(before) else "a plain setting"
         raise InputError(f"--set {text}: {name!r}, expected {expected}")
     if rest:
-        after = _changed(before, rest, value, text)
-    else:
-        (field,) = (each for each in fields(config) if each.name == name)
-        after = _parsed(before, "float" in str(field.type), value, text)
-    return replace(config, **{name: after})
-
-
-def _parsed(before: Any, is_float: bool, value: str, text: str) -> Any:
-    """A value of the same type as before, which may hold whole numbers where floats are meant."""
-    many = isinstance(before, tuple)
-    kind = float if is_float else type(before[0] if many else before)
+        return replace(config, **{name: _changed(before, rest, value, text)})
+    kind = kinds(type(config))[name]
+    assert kind is not None
     try:
-        found = [_of(kind, part.strip()) for part in (value.split(",") if many else [value])]
-    except (ValueError, KeyError):
-        expected = f"{NAMES[kind]}s with commas" if many else NAMES[kind]
-        raise InputError(f"--set {text}: {value!r}, expected {expected}") from None
-    return tuple(found) if many else found[0]
-
-
-def _of(kind: type, value: str) -> Any:
-    """A value of a kind; a ValueError or a KeyError where there is none."""
-    if kind is bool:
-        return {"true": True, "false": False}[value.lower()]
-    if kind is float and not isfinite(float(value)):
-        raise ValueError(value)
-    if kind is int and not abs(int(value)) < 2**63:
-        raise ValueError(value)
-    return kind(value)
+        return replace(config, **{name: kind.parse(value)})
+    except (ValueError, KeyError) as error:
+        said = error if isinstance(error, InputError) else f"{value!r}, expected {kind}"
+        raise InputError(f"--set {text}: {said}") from None
 
 
 def listed(text: str | None) -> tuple[str, ...] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -21,24 +22,18 @@ data = typer.Typer(
 
 
 @data.command()
+@options.reads_interactions
 def prepare(
     source: Annotated[str, Argument(help="A text or Parquet table, JSON lines, lists, goodbooks.")],
     out: Annotated[Path, Option("--out", "-o", help="The split to write.")] = Path("split.npz"),
+    reading: Any = None,
     format: Annotated[  # noqa: A002
         str | None, Option(help="csv, movielens, parquet, json or lists; else by the name.")
     ] = None,
-    columns: options.COLUMNS = None,
     separator: Annotated[str | None, Option(help="Stands between columns; else found.")] = None,
-    user: options.USER = None,
-    item: options.ITEM = None,
-    time: options.TIME = None,
-    rating: options.RATING = None,
-    min_rating: options.MIN_RATING = None,
-    where: options.WHERE = None,
-    weight: options.WEIGHT = None,
-    ordered: Annotated[bool, Option(help="The rows of a table run from old to new.")] = False,
-    test: options.TEST = None,
-    min_interactions: options.MIN_INTERACTIONS = None,
+    ordered: Annotated[
+        bool, Option("--ordered", help="The rows of a table run from old to new.")
+    ] = False,
     split: Annotated[
         str | None,
         Option(help="temporal (one cut in time), last (of each user) or random; else by the data."),
@@ -47,12 +42,12 @@ def prepare(
         str | None, Option(help="With --test: last or random eighth of train; else by the data.")
     ] = None,
     id_lists: Annotated[
-        bool, Option(help="Lists: ids from user_list.txt and item_list.txt beside SOURCE.")
+        bool,
+        Option("--id-lists", help="Lists: ids from user_list.txt and item_list.txt beside SOURCE."),
     ] = False,
-    titles: options.TITLES = None,
     title: Annotated[str | None, Option(help="Column of the titles in that file.")] = None,
     name: Annotated[str | None, Option(help="Name of the data set in results.")] = None,
-    seed: options.SEED = 0,
+    seed: options.SEED = 0,  # noqa: ARG001
 ) -> None:
     """Read interactions, leave out rare users and items, split, and write one file.
 
@@ -67,18 +62,13 @@ def prepare(
     """
     from elasticrec.cli._output import logged_to_stderr
     from elasticrec.data import preparation
-    from elasticrec.data.readers.columns import Columns
     from elasticrec.files import check_writable
     from elasticrec.progress import stage
 
-    wanted = Columns(
-        user, item, rating, time, min_rating, options.listed(columns), separator,
-        ordered=ordered, where=where, weight=weight,
-    )  # fmt: skip
-    config = preparation.PrepareConfig(
-        format=format, columns=wanted, test=test, split=split, validation=validation,
-        min_interactions=min_interactions, id_lists=id_lists, titles=titles, title=title,
-        name=name, seed=seed,
+    config = replace(
+        reading, columns=replace(reading.columns, separator=separator, ordered=ordered),
+        format=format, split=split, validation=validation, id_lists=id_lists, title=title,
+        name=name,
     )  # fmt: skip
     check_writable(out)
     with logged_to_stderr():

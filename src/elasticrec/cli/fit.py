@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from elasticrec.cli import _settings as options
 from elasticrec.cli._output import logged_to_stderr, print_json, resumable
-from elasticrec.cli._settings import configured, configured_as, listed
+from elasticrec.cli._settings import configured, configured_as
 
 if TYPE_CHECKING:
     from elasticrec.model import Model
@@ -17,22 +17,13 @@ if TYPE_CHECKING:
 OUTPUT = Annotated[Path, Option("--output", "-o", help="The model folder to write.")]
 
 
+@options.reads_interactions
 def fit(
     source: Annotated[
         str, Argument(help="A CSV, TSV, Parquet or lists file, a prepared split, or `goodbooks`.")
     ],
     output: OUTPUT,
-    columns: options.COLUMNS = None,
-    user: options.USER = None,
-    item: options.ITEM = None,
-    time: options.TIME = None,
-    rating: options.RATING = None,
-    min_rating: options.MIN_RATING = None,
-    where: options.WHERE = None,
-    weight: options.WEIGHT = None,
-    min_interactions: options.MIN_INTERACTIONS = None,
-    titles: options.TITLES = None,
-    test: options.TEST = None,
+    reading: Any,
     preset: options.PRESET = "default",
     settings: options.SETTINGS = None,
     seed: options.SEED = 0,
@@ -60,14 +51,9 @@ def fit(
       elasticrec fit split.npz -o MODEL --set train.epochs=64
     """
     from elasticrec import pipeline
-    from elasticrec.data.preparation import PrepareConfig, prepare
-    from elasticrec.data.readers.columns import Columns
+    from elasticrec.data.preparation import prepare
 
-    config, names = configured(preset, settings, seed), listed(columns)
-    chosen = Columns(user, item, rating, time, min_rating, names, where=where, weight=weight)
-    reading = PrepareConfig(
-        columns=chosen, min_interactions=min_interactions, test=test, titles=titles, seed=seed
-    )
+    config = configured(preset, settings, seed)
     with resumable() as listening:
         split = prepare(source, reading)
         model = pipeline.fit(

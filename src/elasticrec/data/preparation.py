@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,11 +26,9 @@ from elasticrec.data.splitting import (
 )
 from elasticrec.errors import InputError
 from elasticrec.progress import stage
+from elasticrec.settings import Count, Seed, Share, check
 
 log = logging.getLogger(__name__)
-
-SPLITS = ("temporal", "last", "random")
-"""Ways to split interactions."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +41,15 @@ class PrepareConfig:
     """The columns of a table to read, and the smallest rating that counts."""
     test: Path | None = None
     """The published test part; the source is then the published train part."""
-    split: str | None = None
-    """One of `SPLITS`. None: temporal where there are times (or last, by `least_known`); last where
+    split: Literal["temporal", "last", "random"] | None = None
+    """None: temporal where there are times (or last, by `least_known`); last where
     a recorded order is informative; else random."""
-    validation: str | None = None
+    validation: Literal["last", "random"] | None = None
     """Published: `last` or `random` items of train; None: last where an order is known."""
-    min_interactions: int | None = None
+    min_interactions: Count | None = None
     """Smallest number per user and per item; None: the first of 10, 5 and 2 that keeps enough, or
     no filter at all if published."""
-    least_kept: float = 0.5
+    least_kept: Share = 0.5
     """Share of the interactions that is enough to keep."""
     id_lists: bool = False
     """Lists: take original ids from `user_list.txt` and `item_list.txt` beside the source."""
@@ -61,30 +59,22 @@ class PrepareConfig:
     """Its column of the titles; None: by its usual names."""
     name: str | None = None
     """Name of the data set in results; None: from the source's name."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of every random choice."""
     sequence: SequenceConfig = field(default_factory=SequenceConfig)
     """Limits for the use of a recorded order."""
-    least_known: float = 0.5
+    least_known: Share = 0.5
     """Share of the interactions behind a cut in time that must belong to users with train items;
     with less, a split that was not asked for is `last`, not `temporal`."""
 
     def __post_init__(self) -> None:
-        if self.split not in (None, *SPLITS):
-            raise InputError(f"split {self.split!r} is unknown, expected {', '.join(SPLITS)}")
-        if self.validation not in (None, "last", "random"):
-            raise InputError(f"validation {self.validation!r} is unknown, expected last or random")
+        check(self)
         if self.test is not None and (self.split or self.min_interactions):
             raise InputError(
                 "a published test comes with its split, expected neither split nor min-interactions"
             )
         if self.test is None and self.validation:
             raise InputError(f"validation {self.validation} with no test file, expected one")
-        if self.seed < 0:
-            raise InputError(f"seed is {self.seed}, expected 0 or more")
-        least = self.min_interactions
-        if least is not None and (not isinstance(least, int) or least < 1):
-            raise InputError(f"min-interactions is {least!r}, expected 1 or more")
 
 
 def prepare(source: Any, config: PrepareConfig | None = None) -> Split:

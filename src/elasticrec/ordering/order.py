@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from elasticrec.compression.codes import Codes
 from elasticrec.errors import InputError
 from elasticrec.files import Arrays
+from elasticrec.settings import Range, check
 from elasticrec.space import Composition
 
+Spacing = Annotated[float, Range(0.001, 1000)]
 COLUMN, SLOT = 0, 1
 """Kinds of climb: a range of items gets its next column, or its next neighbour slot."""
 Level = tuple[int, int]
@@ -140,23 +143,17 @@ def cut(order: Order, codes: Codes, n_bytes: float) -> Composition:
 class OrderConfig:
     """The few degrees of freedom of an order."""
 
-    columns_per_slot: float = 8.0
+    columns_per_slot: Spacing = 8.0
     """A neighbour comes with every so many columns; fewer suit data where lists say much."""
-    lead: int = 0
+    lead: Annotated[int, Range(0, 1000)] = 0
     """Levels by which popular items are ahead of the others; 0 is `all alike`."""
-    share: float = 0.25
+    share: Annotated[float, Range(0.001, 0.999)] = 0.25
     """Share of the items that count as popular."""
-    together: int = 4
+    together: Annotated[int, Range(0, 1000)] = 4
     """First levels that all items climb together: a person is a sum of what is coded."""
 
     def __post_init__(self) -> None:
-        if not self.columns_per_slot > 0 or not 0 < self.share < 1:
-            raise InputError(
-                f"{self.columns_per_slot} columns per slot and a share of {self.share}, expected "
-                "more than 0, and between 0 and 1"
-            )
-        if self.lead < 0 or self.together < 0:
-            raise InputError(f"lead {self.lead}, together {self.together}: expected at least 0")
+        check(self)
 
     @property
     def name(self) -> str:

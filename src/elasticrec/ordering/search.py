@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
 from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours, VoteWeight, code_cosines
 from elasticrec.data.split import Split
-from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose, outward
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.ranking import holders
-from elasticrec.ordering.order import Order, OrderConfig, cut, make_order
+from elasticrec.ordering.order import Order, OrderConfig, Spacing, cut, make_order
+from elasticrec.settings import Chance, Count, Positive, Power, Range, Seed, check
 from elasticrec.space import Composition
 
 
@@ -29,50 +30,42 @@ class OrderSearchConfig:
 
     order: OrderConfig = field(default_factory=OrderConfig)
     """The default order, which a candidate must clearly lead."""
-    columns_per_slot: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+    columns_per_slot: tuple[Spacing, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     """Candidates for how often a neighbour comes, tried from the default outwards."""
-    leads: tuple[int, ...] = (0, 2, 4, 8)
+    leads: tuple[Annotated[int, Range(0, 1000)], ...] = (0, 2, 4, 8)
     """Candidates for how far popular items lead, tried outwards; 0 is `all alike`."""
-    vote_weight: float = 5e-4
+    vote_weight: Positive = 5e-4
     """The default vote weight beside no codes at all, per unit of a vote's value."""
-    vote_power: float = 0.5
+    vote_power: Power = 0.5
     """Default power: votes count less as codes get better."""
-    vote_multiples: tuple[float, ...] = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
+    vote_multiples: tuple[Positive, ...] = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
     """Candidates for the vote weight, as multiples of the default."""
-    vote_powers: tuple[float, ...] = (0.125, 0.25, 0.5, 0.75, 1.0)
+    vote_powers: tuple[Power, ...] = (0.125, 0.25, 0.5, 0.75, 1.0)
     """Candidates for the power."""
-    vote_floor: float = 0.02
+    vote_floor: Chance = 0.02
     """Share of a vector that no code is believed to tell, so that votes never lose all weight."""
-    vote_items: int = 2048
+    vote_items: Count = 2048
     """Items, evenly spread, on which it is measured how well codes tell vectors."""
-    vote_columns_per_slot: float = 4.0
+    vote_columns_per_slot: Spacing = 4.0
     """Columns per neighbour of what vote weights are measured on; small, so that all have lists."""
-    vote_grid: int = 7
+    vote_grid: Annotated[int, Range(2, 1000)] = 7
     """Weights measured at each size; between them a person's metric is interpolated."""
-    sizes: tuple[float, ...] = (4, 6, 11, 20, 33, 54, 110)
+    sizes: tuple[Positive, ...] = (4, 6, 11, 20, 33, 54, 110)
     """Bytes per item at which candidates are measured."""
-    vote_sizes: tuple[float, ...] = (6, 20, 54, 110, 270)
+    vote_sizes: tuple[Positive, ...] = (6, 20, 54, 110, 270)
     """Bytes per item at which vote weights are measured."""
-    n_persons: int = 10_000
+    n_persons: Count = 10_000
     """Validation persons, drawn by the seed."""
     metric: str = "recall@50"
     """The metric that counts."""
-    doubt: float = 0.025
+    doubt: Chance = 0.025
     """Chance by which a candidate may replace a default where none is better."""
-    seed: int = 0
+    seed: Seed = 0
     """Draws the persons."""
 
     def __post_init__(self) -> None:
+        check(self)
         parse_metric(self.metric)
-        least = dict.fromkeys(("columns_per_slot", "vote_multiples", "sizes", "vote_sizes",
-                               "vote_columns_per_slot", "vote_floor", "doubt"), 1e-9)  # fmt: skip
-        least |= {"n_persons": 1, "vote_items": 1, "vote_grid": 2, "vote_weight": 1e-12}
-        least |= dict.fromkeys(("leads", "vote_powers", "vote_power", "seed"), 0)
-        for name, low in least.items():
-            values = np.ravel(getattr(self, name))
-            if not len(values) or not values.min() >= low:
-                expected = "positive numbers" if low else "0 or more"
-                raise InputError(f"{name} is {getattr(self, name)}; expected {expected}")
 
 
 @dataclass(frozen=True, eq=False)

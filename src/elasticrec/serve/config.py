@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from elasticrec.errors import InputError
-
-AT_LEAST: dict[str, float] = {
-    "poll_seconds": 0.01,
-    "connections": 8,
-    "requests": 1,
-    "url_bytes": 128,
-    "header_bytes": 512,
-    "header_seconds": 0.1,
-    "idle_seconds": 0.1,
-    "stall_seconds": 0.01,
-    "shutdown_seconds": 0,
-}
-"""The smallest sensible value of each number."""
+from elasticrec.settings import Range, check
 
 
 @dataclass(frozen=True)
@@ -29,28 +18,26 @@ class ServeConfig:
     """Model folders, or folders of model folders; a model is called as its folder is."""
     keys: Path | None = None
     """The file with the keys of tokens; by default the environment holds them."""
-    poll_seconds: float = 5
+    poll_seconds: Annotated[float, Range(0.01, 1e6)] = 5
     """Seconds between looks at the model folders for new versions."""
-    connections: int = 4_000
+    connections: Annotated[int, Range(8, 10**6)] = 4_000
     """Open connections; beyond them the one that has waited longest for a request is closed."""
-    requests: int = 2_000
+    requests: Annotated[int, Range(1, 10**6)] = 2_000
     """Requests that are answered at the same time, downloads included."""
-    url_bytes: int = 2_048
+    url_bytes: Annotated[int, Range(128, 10**6)] = 2_048
     """The longest path and query."""
-    header_bytes: int = 16_384
+    header_bytes: Annotated[int, Range(512, 10**7)] = 16_384
     """The longest request line and headers."""
-    header_seconds: float = 10
+    header_seconds: Annotated[float, Range(0.1, 1e6)] = 10
     """Seconds that a client has to send the headers of a request."""
-    idle_seconds: float = 30
+    idle_seconds: Annotated[float, Range(0.1, 1e6)] = 30
     """Seconds after which a connection without requests is closed."""
-    stall_seconds: float = 60
+    stall_seconds: Annotated[float, Range(0.01, 1e6)] = 60
     """Seconds that a client may take nothing of its download; less where many others wait."""
-    shutdown_seconds: int = 120
+    shutdown_seconds: Annotated[int, Range(0, 10**6)] = 120
     """Seconds that downloads may go on after the service was told to end."""
 
     def __post_init__(self) -> None:
-        for name, least in AT_LEAST.items():
-            if not getattr(self, name) >= least:
-                raise InputError(f"{name} is {getattr(self, name)}, expected at least {least}")
+        check(self)
         if not self.models:
             raise InputError("no model folder was given, expected at least one")
