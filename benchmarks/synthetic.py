@@ -7,7 +7,7 @@ import numpy as np
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.split import Split
-from elasticrec.data.splitting import FRACTIONS, split_in_order
+from elasticrec.data.splitting import split_in_order
 
 OWN_TASTE = 0.8
 """The share of a planted user's items that come from her own clusters."""
@@ -55,7 +55,7 @@ def planted_world(
     keys = _planted_keys((n_users, n_items, n_pairs), min(n_clusters, n_items), skew, rng)
     pairs = Pairs.from_arrays(keys // n_items, keys % n_items, n_users=n_users, n_items=n_items)
     world = Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name="planted")
-    return split_in_order(world, FRACTIONS, rng.random(n_pairs), "random")
+    return split_in_order(world, (0.7, 0.1, 0.2), rng.random(n_pairs), "random")
 
 
 def _planted_keys(

@@ -19,13 +19,20 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from elasticrec.compression.config import CompressionConfig, LinearConfig  # noqa: E402
+from elasticrec.evaluation.baselines import BaselineConfig  # noqa: E402
 from elasticrec.ordering.order import OrderConfig  # noqa: E402
 from elasticrec.ordering.search import OrderSearchConfig  # noqa: E402
+from elasticrec.stream.curve import CurveConfig  # noqa: E402
 from scripts.pages import keep  # noqa: E402
 
 TABLES = {
     "compression.md": {"compression": CompressionConfig, "compression.linear": LinearConfig},
-    "ordering.md": {"order.order": OrderConfig, "order": OrderSearchConfig},
+    "ordering.md": {
+        "order.order": OrderConfig,
+        "order": OrderSearchConfig,
+        "curve": CurveConfig,
+        "curve.baselines": BaselineConfig,
+    },
 }
 """By page, the config behind each table."""
 

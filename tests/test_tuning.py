@@ -21,10 +21,10 @@ def poor(tiny_preset):
 def test_a_poor_start_is_left(planted, poor):
     from elasticrec.evaluation.ranking import evaluate
     from elasticrec.training.loop import train
-    from elasticrec.tuning import tune
+    from elasticrec.tuning import TuneConfig, tune
 
     world, _ = by_popularity(planted)
-    found = tune(world, poor, trials=3, device="cpu")
+    found = tune(world, poor, TuneConfig(trials=3), device="cpu")
     assert list(found.values) == ["default", "trial 1", "trial 2"]
     assert found.settings["learning_rate"] > 1e-6
     assert "init_power" not in found.settings  # of spectral first vectors alone
@@ -39,30 +39,30 @@ def test_a_poor_start_is_left(planted, poor):
 
 
 def test_without_a_clear_lead_nothing_changes(planted, tiny_preset):
-    from elasticrec.tuning import tune
+    from elasticrec.tuning import TuneConfig, tune
 
-    found = tune(planted, tiny_preset.train, trials=9, seconds=0, device="cpu")
+    found = tune(planted, tiny_preset.train, TuneConfig(), seconds=0, device="cpu")
     assert list(found.values) == ["default"]
     assert found.settings == {}
     assert found.choice.chosen == "default"
 
 
 def test_no_trial_begins_that_would_end_too_late(planted, tiny_preset):
-    from elasticrec.tuning import tune
+    from elasticrec.tuning import TuneConfig, tune
 
-    config = tiny_preset.train
-    assert len(tune(planted, config, seconds=1e-3, device="cpu").values) == 1
-    assert len(tune(planted, config, seconds=60, later=1e9, device="cpu").values) == 1
-    assert len(tune(planted, config, trials=2, seconds=60, device="cpu").values) == 2
+    asked = planted, tiny_preset.train, TuneConfig(trials=2)
+    assert len(tune(*asked, seconds=1e-3, device="cpu").values) == 1
+    assert len(tune(*asked, seconds=60, later=1e9, device="cpu").values) == 1
+    assert len(tune(*asked, seconds=60, device="cpu").values) == 2
 
 
 def test_a_fit_with_minutes_takes_better_settings_and_keeps_them(
     tiny_split, tiny_preset, poor, tmp_path, monkeypatch
 ):
-    from elasticrec import pipeline, stages, tuning
+    from elasticrec import pipeline, tuning
 
-    monkeypatch.setattr(stages, "MOST_TRIALS", 3)
-    preset = replace(tiny_preset, train=poor, refit=True)
+    trying = tuning.TuneConfig(trials=3)
+    preset = replace(tiny_preset, train=poor, tuning=trying, refit=True)
 
     def fit():
         return pipeline.fit(tiny_split, tmp_path / "MODEL", preset, device="cpu", minutes=1)

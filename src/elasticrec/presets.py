@@ -9,8 +9,10 @@ from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
 from elasticrec.ordering.search import OrderSearchConfig
 from elasticrec.rule.config import RuleConfig
-from elasticrec.settings import Count, check
+from elasticrec.settings import check
+from elasticrec.stream.curve import CurveConfig
 from elasticrec.training.config import TrainConfig
+from elasticrec.tuning import TuneConfig
 
 _PAPER = TrainConfig(
     base="lightgcn",
@@ -47,8 +49,10 @@ class Preset:
     """Codes and neighbour lists."""
     order: OrderSearchConfig = field(default_factory=OrderSearchConfig)
     """Vote weights and the order of the stream."""
-    curve_persons: Count = 5_000
-    """Validation persons on whom the curve is measured; none of them chose the order."""
+    curve: CurveConfig = field(default_factory=CurveConfig)
+    """The curve of quality by size, and what stands beside it."""
+    tuning: TuneConfig = field(default_factory=TuneConfig)
+    """Trials of other training settings, where `fit` is given minutes for them."""
     refit: bool = True
     """After the curve is measured, train what is shipped on train and validation together; every
     choice stays. `elasticrec rule` needs validation, so a model for it is fitted without."""
@@ -86,7 +90,7 @@ PRESETS = {
     "demo": Preset(
         train=replace(TrainConfig(), epochs=4, negatives=512, temperatures=()),
         order=replace(OrderSearchConfig(), n_persons=2_000),
-        curve_persons=2_000,
+        curve=CurveConfig(persons=2_000),
         refit=False,
     ),
     "paper-amazon-book": Preset(

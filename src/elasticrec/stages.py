@@ -47,12 +47,6 @@ ORDERED_BY = ("split", "codes", "neighbours")
 """Parts that vote weights and the order are made from."""
 
 
-MOST_TRIALS = 100
-"""Trainings that `minutes` pay for, at most."""
-REST_OF_A_FIT = 4.0
-"""Times of one training that a fit takes beside its trials, about."""
-
-
 def quiet(stage: str, text: str) -> None:
     """Log what a stage does."""
     log.info("%s: %s", stage, text)
@@ -89,8 +83,8 @@ def tuned(
 
         with _timed(model, "tune", report, f"other training settings, {minutes:g} minutes in all"):
             found = tune(
-                model.split, preset.train, trials=MOST_TRIALS, seconds=60 * minutes,
-                later=REST_OF_A_FIT, device=device,
+                model.split, preset.train, preset.tuning, seconds=60 * minutes,
+                later=preset.tuning.rest_of_fit, device=device,
             )  # fmt: skip
             _record(model, [found.choice], report)
             model.describe(tuned={"asked": asked, "settings": found.settings})
@@ -131,7 +125,7 @@ def train(
     def on_step(step: Step) -> None:
         log.info("%s", step)
         if not said:
-            whole = math.ceil((1 + REST_OF_A_FIT) * step.seconds_left / 60)
+            whole = math.ceil((1 + preset.tuning.rest_of_fit) * step.seconds_left / 60)
             refit = "refit" in model.about
             said.append(f"{step}" if refit else f"{step}; a whole fit about {whole} min")
             report("train", said[0])
@@ -269,20 +263,15 @@ def measure_curve(
     callbacks: Sequence[Callback] = (),
 ) -> None:
     """Measure prefixes of the stream on validation persons; if possible, on others than chose."""
-    from elasticrec.stream.curve import CurveConfig, curve_of
+    from elasticrec.stream.curve import curve_of
 
-    config = CurveConfig(persons=preset.curve_persons, metric=preset.order.metric)
-    settings = {
-        **asdict(config),
-        "baselines": [*BASELINES],
-        "chose": preset.order.n_persons,
-        "seed": preset.order.seed,
-        "refit": preset.refit,
-    }
+    order = preset.order
+    settings = {"metric": order.metric, "chose": order.n_persons, "seed": order.seed}
+    settings |= {**asdict(preset.curve), "beside": [*BASELINES], "refit": preset.refit}
     if model.fresh("curve", settings):
         return
     with _timed(model, "measure", report, "the curve of quality by size"):
-        found = curve_of(model, config, preset.order, device=device, report=report)
+        found = curve_of(model, preset.curve, order, device=device, report=report)
         if preset.refit:
             found["measured"] = "before the refit"
         text = json.dumps(found, indent=1) + "\n"

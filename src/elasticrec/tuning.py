@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -13,28 +13,50 @@ from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
+from elasticrec.settings import Count, Positive, Range, Share, Weight, check
 from elasticrec.training.config import TrainConfig
 
 log = logging.getLogger(__name__)
 
-Range = tuple[float, float, str]
-"""Lowest and highest value, and `log` or `linear` between them."""
-RANGES: dict[str, dict[str, Range]] = {
-    "softmax": {
-        "temperature": (0.05, 0.3, "log"),
-        "learning_rate": (1e-3, 2e-2, "log"),
-        "cooccurrence": (0.0, 1.0, "linear"),
-        "init_power": (0.0, 1.0, "linear"),
-        "visits": (100, 2_000, "log"),
-    },
-    "bpr": {
-        "learning_rate": (1e-3, 2e-2, "log"),
-        "l2": (1e-6, 1e-2, "log"),
-        "visits": (100, 2_000, "log"),
-    },
+Span = tuple[Positive, Positive]
+"""The lowest and the highest value."""
+TRIED = {
+    "softmax": ("temperature", "learning_rate", "cooccurrence", "init_power", "visits"),
+    "bpr": ("learning_rate", "l2", "visits"),
 }
-"""What is tried, by loss: settings of `TrainConfig`."""
+"""Settings of `TrainConfig` that are tried, by loss."""
+Trials = Annotated[int, Range(2, 10_000)]
+LINEAR = ("cooccurrence", "init_power")
+"""Those drawn evenly; the others are drawn by their logarithm."""
 DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class TuneConfig:
+    """How many trials there are, and the ranges that they draw training settings from."""
+
+    trials: Trials = 100
+    """Trainings, at most; the first has the settings that the others start from."""
+    rest_of_fit: Weight = 4.0
+    """Times of one training that a fit takes beside its trials, about."""
+    temperature: Span = (0.05, 0.3)
+    """Of `softmax`."""
+    learning_rate: Span = (1e-3, 2e-2)
+    """Adam's step at the start."""
+    cooccurrence: tuple[Share, Share] = (0.0, 1.0)
+    """Weight of the co-occurrence term of `softmax`."""
+    init_power: tuple[Share, Share] = (0.0, 1.0)
+    """Power of the singular values of spectral first vectors, with `softmax`."""
+    visits: tuple[Count, Count] = (100, 2_000)
+    """Visits to the pairs of an average item; where the number of epochs is not given."""
+    l2: Span = (1e-6, 1e-2)
+    """Of `bpr`."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        for name in {name for names in TRIED.values() for name in names}:
+            if list(getattr(self, name)) != sorted(getattr(self, name)):
+                raise InputError(f"{name} is {getattr(self, name)}, expected the lowest one first")
 
 
 @dataclass(frozen=True)
@@ -52,8 +74,8 @@ class Tuned:
 def tune(
     split: Split,
     config: TrainConfig,
+    tuning: TuneConfig,
     *,
-    trials: int = 20,
     seconds: float | None = None,
     later: float = 0.0,
     device: str = "auto",
@@ -69,19 +91,17 @@ def tune(
     """
     import optuna
 
-    if trials < 2:
-        raise InputError(f"trials is {trials}, expected 2 or more: the default is the first")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     split, _ = by_popularity(split)
-    ranges = _ranges(config)
+    ranges = _ranges(config, tuning)
     sampler = optuna.samplers.TPESampler(seed=config.seed % 2**32)
     study = optuna.create_study(direction="maximize", sampler=sampler)
     own = {name: getattr(config, name) for name in ranges}
-    study.enqueue_trial({n: v for n, v in own.items() if v > 0 or ranges[n][2] == "linear"})
+    study.enqueue_trial({n: v for n, v in own.items() if v > 0 or n in LINEAR})
     found: dict[str, np.ndarray] = {}
     settings: dict[str, dict[str, Any]] = {}
     began, first = monotonic(), 0.0
-    while len(found) < trials:
+    while len(found) < tuning.trials:
         if found and seconds is not None and monotonic() - began + (1 + later) * first > seconds:
             break
         trial = study.ask()
@@ -104,27 +124,29 @@ def tune(
     return Tuned(settings[choice.chosen], choice, means)
 
 
-def _ranges(config: TrainConfig) -> dict[str, Range]:
+def _ranges(config: TrainConfig, tuning: TuneConfig) -> dict[str, Span]:
     """The ranges that suit some settings, widened to hold them."""
-    ranges = dict(RANGES[config.loss])
+    ranges: dict[str, tuple[float, float]] = {
+        name: getattr(tuning, name) for name in TRIED[config.loss]
+    }
     if config.epochs:
         ranges.pop("visits")  # it only derives a number of epochs that is not given
     if config.init != "spectral":
         ranges.pop("init_power", None)
-    for name, (low, high, scale) in ranges.items():
+    for name, (low, high) in ranges.items():
         own = getattr(config, name)
-        if scale == "linear" or own > 0:
-            ranges[name] = min(low, own), max(high, own), scale
+        if name in LINEAR or own > 0:
+            ranges[name] = min(low, own), max(high, own)
     return ranges
 
 
-def _suggested(trial: Any, ranges: dict[str, Range]) -> dict[str, Any]:
+def _suggested(trial: Any, ranges: dict[str, Span]) -> dict[str, Any]:
     """The settings of a trial; whole numbers where the setting is one."""
     return {
-        name: trial.suggest_int(name, int(low), int(high), log=scale == "log")
-        if isinstance(low, int) and isinstance(high, int)
-        else trial.suggest_float(name, low, high, log=scale == "log")
-        for name, (low, high, scale) in ranges.items()
+        name: (trial.suggest_int if isinstance(low, int) else trial.suggest_float)(
+            name, low, high, log=name not in LINEAR
+        )
+        for name, (low, high) in ranges.items()
     }
 
 

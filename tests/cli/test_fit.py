@@ -118,7 +118,7 @@ def test_a_stage_starts_from_the_models_own_settings(tiny_copy, tiny_model):
         (["--set", "order.leads=0,-2"], "leads is (0, -2), expected whole numbers from 0"),
         (["--set", "order.n_persons=0"], "n_persons is 0, expected a whole number from 1"),
         (["--set", "order.metric=auc"], "unknown metric 'auc'"),
-        (["--set", "curve_persons=0"], "curve_persons is 0, expected a whole number from 1"),
+        (["--set", "curve.persons=0"], "persons is 0, expected a whole number from 1"),
         (
             ["--set", "compression.min_support=0"],
             "min_support is 0, expected a whole number from 1",

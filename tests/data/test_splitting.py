@@ -5,16 +5,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elasticrec.data import splitting
 from elasticrec.data.interactions import Ids, Interactions, Pairs
 from elasticrec.data.split import PARTS
-from elasticrec.data.splitting import (
-    by_popularity,
-    last_split,
-    published_split,
-    random_split,
-    temporal_split,
-)
+from elasticrec.data.splitting import by_popularity, published_split
 from elasticrec.errors import InputError
+
+SHARES = (0.7, 0.1, 0.2)
+
+
+def random_split(whole, fractions=SHARES, **more):
+    return splitting.random_split(whole, fractions, **more)
+
+
+def last_split(whole, fractions=SHARES):
+    return splitting.last_split(whole, fractions)
+
+
+def temporal_split(whole, fractions=SHARES):
+    return splitting.temporal_split(whole, fractions)
 
 
 def made(rows, n_items=60, times=None, name="made"):

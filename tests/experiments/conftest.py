@@ -9,6 +9,7 @@ from benchmarks.synthetic import planted_world
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.ordering.search import OrderSearchConfig
 from elasticrec.presets import PRESETS, Preset
+from elasticrec.stream.curve import CurveConfig
 from elasticrec.training.config import TrainConfig
 from experiments import comparing, lines, streams
 
@@ -41,7 +42,7 @@ def small_preset(monkeypatch):
             sizes=(20,), vote_sizes=(20,), columns_per_slot=(2.0, 8.0), leads=(0, 4),
             vote_multiples=(0.5, 1.0), vote_powers=(0.5,), vote_grid=2, n_persons=60,
         ),
-        curve_persons=40,
+        curve=CurveConfig(persons=40),
     )  # fmt: skip
     monkeypatch.setitem(PRESETS, "default", small)
     return small

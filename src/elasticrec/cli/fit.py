@@ -189,15 +189,16 @@ def tune(
       elasticrec tune split.npz --trials 30
       elasticrec tune split.npz --seconds 3600 --set train.n_blocks=8
     """
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from elasticrec import tuning
     from elasticrec.data.preparation import PrepareConfig, prepare
 
-    config = configured(preset, settings, seed).train
+    chosen = configured(preset, settings, seed)
+    config, trying = chosen.train, replace(chosen.tuning, trials=trials)
     with logged_to_stderr():
         split = prepare(source, PrepareConfig(seed=seed))
-        found = tuning.tune(split, config, trials=trials, seconds=seconds, device=device)
+        found = tuning.tune(split, config, trying, seconds=seconds, device=device)
     if json:
         return print_json({**asdict(found), "choice": found.choice.as_dict()})
     own, best = found.values[tuning.DEFAULT], max(found.values.values())

@@ -13,12 +13,9 @@ from elasticrec.errors import InputError
 
 log = logging.getLogger(__name__)
 
-LIMITS = (10, 5, 2)
-"""Smallest numbers of interactions to try; the first is the paper's."""
-
 
 def keep_frequent(
-    interactions: Interactions, limits: Sequence[int] = LIMITS, *, least_kept: float = 0.5
+    interactions: Interactions, limits: Sequence[int], *, least_kept: float = 0.5
 ) -> Interactions:
     """The largest part in which every user and every item has enough interactions.
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from elasticrec.data.filtering import LIMITS, keep_frequent
+from elasticrec.data.filtering import keep_frequent
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_frame
@@ -18,6 +18,7 @@ from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, 
 from elasticrec.data.sequence import SequenceConfig, informative_order
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import (
+    Fractions,
     known_share,
     last_split,
     published_split,
@@ -44,11 +45,15 @@ class PrepareConfig:
     split: Literal["temporal", "last", "random"] | None = None
     """None: temporal where there are times (or last, by `least_known`); last where
     a recorded order is informative; else random."""
+    fractions: Fractions = (0.7, 0.1, 0.2)
+    """Shares of train, validation and test where the split is not published; the paper's."""
     validation: Literal["last", "random"] | None = None
     """Published: `last` or `random` items of train; None: last where an order is known."""
     min_interactions: Count | None = None
-    """Smallest number per user and per item; None: the first of 10, 5 and 2 that keeps enough, or
-    no filter at all if published."""
+    """Smallest number per user and per item; None: the first of `limits` that keeps enough, or no
+    filter at all if published."""
+    limits: tuple[Count, ...] = (10, 5, 2)
+    """Smallest numbers to try, else the last; the first is the paper's."""
     least_kept: Share = 0.5
     """Share of the interactions that is enough to keep."""
     id_lists: bool = False
@@ -96,7 +101,8 @@ def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
         name = whole.name
         named = str(source) if isinstance(source, str | Path) else name
         with stage(f"filtering {len(whole.pairs):,} interactions"):
-            limits = LIMITS if config.min_interactions is None else (config.min_interactions,)
+            least = config.min_interactions
+            limits = config.limits if least is None else (least,)
             whole = replace(whole, name=named)
             frequent = keep_frequent(whole, limits, least_kept=config.least_kept)
         with stage(f"splitting {len(frequent.pairs):,} interactions"):
@@ -115,29 +121,29 @@ def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
 def _split(whole: Interactions, config: PrepareConfig, rng: np.random.Generator) -> Split:
     """The split of the kind asked for, or of the kind that suits the interactions."""
     if config.split == "temporal":
-        return temporal_split(whole)
+        return temporal_split(whole, config.fractions)
     if config.split is None and whole.times is not None:
-        return _informative_cut(whole, config.least_known) or last_split(whole)
+        return _informative_cut(whole, config) or last_split(whole, config.fractions)
     whole = _in_sequence(whole, config, trusted=config.split == "last")
     if config.split == "last" or (config.split is None and whole.pairs.order is not None):
-        return last_split(whole)
-    return random_split(whole, rng=rng)
+        return last_split(whole, config.fractions)
+    return random_split(whole, config.fractions, rng=rng)
 
 
-def _informative_cut(whole: Interactions, least_known: float) -> Split | None:
+def _informative_cut(whole: Interactions, config: PrepareConfig) -> Split | None:
     """The split by one cut in time; None where it says little, for a reason that is logged."""
     try:
-        split = temporal_split(whole)
+        split = temporal_split(whole, config.fractions)
     except InputError as error:
         log.info("%s; so the split is by each user's last items", error)
         return None
     known = known_share(split, split.validation.union(split.test))
-    if known >= least_known:
+    if known >= config.least_known:
         return split
     log.info(
         "%s: %.0f %% of the interactions behind a cut in time belong to users with earlier ones, "
         "expected %.0f %%; so the split is by each user's last items",
-        whole.name, 100 * known, 100 * least_known,
+        whole.name, 100 * known, 100 * config.least_known,
     )  # fmt: skip
     return None
 

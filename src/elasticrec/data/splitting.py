@@ -10,17 +10,17 @@ import numpy as np
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
+from elasticrec.settings import Share
 
 log = logging.getLogger(__name__)
 
-Fractions = tuple[float, float, float]
-FRACTIONS: Fractions = (0.7, 0.1, 0.2)
-"""Shares of train, validation and test, as in the paper."""
+Fractions = tuple[Share, Share, Share]
+"""Shares of train, validation and test."""
 NO_ORDER = "has neither times nor a recorded order, expected one to split by the last items"
 
 
 def random_split(
-    interactions: Interactions, fractions: Fractions = FRACTIONS, *, rng: np.random.Generator
+    interactions: Interactions, fractions: Fractions, *, rng: np.random.Generator
 ) -> Split:
     """A random share of every user's items in each part (the paper's 70/10/20).
 
@@ -30,7 +30,7 @@ def random_split(
     return split_in_order(interactions, fractions, rng.random(len(interactions.pairs)), "random")
 
 
-def last_split(interactions: Interactions, fractions: Fractions = FRACTIONS) -> Split:
+def last_split(interactions: Interactions, fractions: Fractions) -> Split:
     """Every user's oldest items in train, the next in validation, her newest in test.
 
     Shares are rounded as in `random_split`.
@@ -60,7 +60,7 @@ def split_in_order(
     return _parted(interactions, part, _named(kind, fractions))
 
 
-def temporal_split(interactions: Interactions, fractions: Fractions = FRACTIONS) -> Split:
+def temporal_split(interactions: Interactions, fractions: Fractions) -> Split:
     """One cut in time for all users: train before it, validation until a second one, then test.
 
     The cuts lie between two different times, next to the shares asked for. A user who comes

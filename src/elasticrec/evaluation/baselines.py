@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,15 +11,28 @@ import numpy as np
 from elasticrec.data.cooccurrence import count_cooccurrence
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.ranking import Evaluation, Queries, evaluate_scores, users_at_once
+from elasticrec.settings import Count, check
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-NEIGHBOURS = 100
-"""Items near each item that ItemKNN asks; what users have among them is summed."""
+
+@dataclass(frozen=True)
+class BaselineConfig:
+    """Settings of the baselines."""
+
+    neighbours: Count = 100
+    """Items near each item that ItemKNN asks; what users have among them is summed."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
-def evaluate_popularity(asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS) -> Evaluation:
+def evaluate_popularity(
+    asked: Queries,
+    config: BaselineConfig,  # noqa: ARG001
+    metrics: Iterable[str] = DEFAULT_METRICS,
+) -> Evaluation:
     """The same list for everyone: items by how many users took them in train."""
     import torch
 
@@ -30,7 +44,9 @@ def evaluate_popularity(asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS
     return evaluate_scores(score, asked, metrics=metrics, keep_per_user=True)
 
 
-def evaluate_itemknn(asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS) -> Evaluation:
+def evaluate_itemknn(
+    asked: Queries, config: BaselineConfig, metrics: Iterable[str] = DEFAULT_METRICS
+) -> Evaluation:
     """ItemKNN: an item's score is the sum of its similarities to what the user took in train.
 
     The similarity is the cosine of who took two items, with busy users held back.
@@ -39,7 +55,7 @@ def evaluate_itemknn(asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS) -
     from scipy.sparse import csr_matrix
 
     V = asked.train.n_items
-    near = count_cooccurrence(asked.train, min(NEIGHBOURS, V - 1))
+    near = count_cooccurrence(asked.train, min(config.neighbours, V - 1))
     item, place = np.nonzero(near.items >= 0)
     similar = csr_matrix((near.weights[item, place], (near.items[item, place], item)), shape=(V, V))
     histories = asked.train.rows(asked.users).csr()
@@ -51,7 +67,7 @@ def evaluate_itemknn(asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS) -
     return evaluate_scores(score, asked, metrics=metrics, batch_size=size, keep_per_user=True)
 
 
-BASELINES: dict[str, Callable[[Queries, Iterable[str]], Evaluation]] = {
+BASELINES: dict[str, Callable[[Queries, BaselineConfig, Iterable[str]], Evaluation]] = {
     "itemknn": evaluate_itemknn,
     "popularity": evaluate_popularity,
 }
@@ -59,8 +75,10 @@ BASELINES: dict[str, Callable[[Queries, Iterable[str]], Evaluation]] = {
 
 
 def evaluate_baselines(
-    asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS
+    asked: Queries,
+    metrics: Iterable[str] = DEFAULT_METRICS,
+    config: BaselineConfig | None = None,
 ) -> dict[str, Evaluation]:
     """Every baseline on the same users."""
-    names = tuple(metrics)
-    return {name: evaluate_one(asked, names) for name, evaluate_one in BASELINES.items()}
+    names, config = tuple(metrics), config or BaselineConfig()
+    return {name: evaluate_one(asked, config, names) for name, evaluate_one in BASELINES.items()}

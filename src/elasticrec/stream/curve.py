@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from elasticrec.data.split import Split
-from elasticrec.evaluation.baselines import evaluate_baselines
+from elasticrec.evaluation.baselines import BaselineConfig, evaluate_baselines
 from elasticrec.evaluation.comparison import paired_t_test
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import DEFAULT_METRICS, parse_metrics
 from elasticrec.evaluation.ranking import Evaluation, Part, evaluate, holders, queries_of
 from elasticrec.model import Model
+from elasticrec.ordering.search import OrderSearchConfig, some_persons
+from elasticrec.settings import Count, Positive, check
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import Kind
 from elasticrec.stream.index import StreamIndex, read_index
@@ -22,31 +24,38 @@ from elasticrec.stream.index import StreamIndex, read_index
 
 @dataclass(frozen=True)
 class CurveConfig:
-    """On whom and by what the curve is measured."""
+    """On whom the curve is measured, and at which sizes."""
 
-    persons: int = 5_000
-    """Persons, at most."""
-    metric: str = "recall@50"
-    """The metric that decides; others stand beside it."""
+    persons: Count = 5_000
+    """Validation persons, at most; those who chose the order are left out."""
+    fewest: Count = 500
+    """With fewer than these left, those who chose are measured as well."""
     others: tuple[str, ...] = ("recall@20", "ndcg@50")
-    """Metrics beside it."""
-    sizes: tuple[float, ...] = (1, 1.5, 2, 3, 5, 7)
+    """Metrics beside the one that chose the order."""
+    sizes: tuple[Positive, ...] = (1, 1.5, 2, 3, 5, 7)
     """Measured sizes are these, times powers of ten."""
+    baselines: BaselineConfig = field(default_factory=BaselineConfig)
+    """What stands beside the curve."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        parse_metrics(self.others)
 
 
 def curve_of(
     model: Model,
     config: CurveConfig,
-    choosing: Any,
+    choosing: OrderSearchConfig,
     *,
     device: str = "auto",
     report: Callable[[str, str], None] = lambda *_: None,
 ) -> dict[str, Any]:
     """Metrics by size, of the full model and of baselines, on persons who chose nothing."""
-    split = model.split
-    drawn = {"n": config.persons, "chose": choosing.n_persons, "seed": choosing.seed}
+    split, metric = model.split, choosing.metric
+    drawn = {"n": config.persons, "fewest": config.fewest}
+    drawn |= {"chose": choosing.n_persons, "seed": choosing.seed}
     users = curve_persons(split, **drawn)
-    metrics = (config.metric, *config.others)
+    metrics = (metric, *config.others)
     index = read_index(model.stream_path)
     points = []
     for n_bytes in curve_sizes(index, config.sizes):
@@ -56,22 +65,22 @@ def curve_of(
         )
         point = {"bytes": n_bytes, "bytes_per_item": round(n_bytes / split.n_items, 2)}
         points.append({**point, **_rounded(found.metrics)})
-        report("measure", f"{n_bytes:,} bytes: {config.metric} {found.metrics[config.metric]:.4f}")
+        report("measure", f"{n_bytes:,} bytes: {metric} {found.metrics[metric]:.4f}")
     asked = queries_of(split, "validation", users)
     full = evaluate(model.table, split, part="validation", users=users, metrics=metrics,
                     device=device)  # fmt: skip
-    beside = evaluate_baselines(asked, metrics)
-    strongest = max(beside, key=lambda name: beside[name].metrics[config.metric])
+    beside = evaluate_baselines(asked, metrics, config.baselines)
+    strongest = max(beside, key=lambda name: beside[name].metrics[metric])
     return {
         "part": "validation",
         "users": len(asked.users),
         "drawn": drawn,
-        "metric": config.metric,
+        "metric": metric,
         "person": person_of(model),
         "points": points,
         "full": _rounded(full.metrics),
         **{name: _rounded(each.metrics) for name, each in beside.items()},
-        "beside": {"baseline": strongest, "p": _chance(found, beside[strongest], config.metric)},
+        "beside": {"baseline": strongest, "p": _chance(found, beside[strongest], metric)},
     }
 
 
@@ -81,15 +90,11 @@ def whom(curve: dict[str, Any]) -> str:
     return f"{curve['users']:,} {curve['part']} users{when}"
 
 
-def curve_persons(
-    split: Split, n: int, chose: int, seed: int, part: Part = "validation"
-) -> np.ndarray:
+def curve_persons(split: Split, n: int, fewest: int, chose: int, seed: int) -> np.ndarray:
     """At most n persons who chose nothing; where too few are left, those who chose as well."""
-    from elasticrec.ordering.search import some_persons
-
-    able = holders(split, part)
+    able = holders(split)
     others = np.setdiff1d(able, some_persons(split, chose, seed))
-    pool = others if len(others) >= min(n, 500) else able
+    pool = others if len(others) >= min(n, fewest) else able
     if len(pool) > n:
         pool = np.sort(np.random.default_rng([seed, 8]).choice(pool, n, replace=False))
     return pool
