@@ -8,8 +8,10 @@ import zlib
 
 import numpy as np
 
-N_BLOCKS, RESIDUAL, SLOTS = 16, 8, 24
-"""Blocks of 8 numbers, columns over all of them before those of one block, and most slots."""
+from elasticrec.compression.config import CompressionConfig
+
+N_BLOCKS, SLOTS = 16, 24
+"""Blocks of 8 numbers, and most slots."""
 MODEL_ID = bytes(range(32))
 SHARE = 0.35
 """How much of an item's bytes goes to neighbours, about."""
@@ -20,7 +22,7 @@ Chunk = tuple[int, int, int, int, int, bytes]
 def make_stream(
     n_items: int, bytes_per_item: float, *, piece_bytes: int = 8192, seed: int = 0
 ) -> tuple[bytes, bytes]:
-    """A stream and a person's vector for it.
+    """A stream with as many wide columns as the default has, and a person's vector for it.
 
     Args:
         piece_bytes: bytes of CODES or NEIGHBOURS in one chunk, about.
@@ -29,14 +31,15 @@ def make_stream(
     bits = max(1, (n_items - 1).bit_length())
     slots = min(SLOTS, round(SHARE * bytes_per_item / ((bits + 4) / 8)))
     columns = max(1, round(bytes_per_item - slots * (bits + 4) / 8))
+    residual = CompressionConfig().residual_columns(n_items, 8 * N_BLOCKS)
     chunks: list[Chunk] = []
-    for number in range(RESIDUAL + 1):
-        width = N_BLOCKS if number < RESIDUAL else 1
+    for number in range(residual + 1):
+        width = N_BLOCKS if number < residual else 1
         raw = rng.integers(-128, 128, 32 * 8 * width).astype(np.int8).tobytes()
         chunks.append((1, width, number, 0, 32, raw))
     entries = []
     for c in range(columns):
-        codebook, block = (c, 0) if c < RESIDUAL else (RESIDUAL, (c - RESIDUAL) % N_BLOCKS)
+        codebook, block = (c, 0) if c < residual else (residual, (c - residual) % N_BLOCKS)
         entries.append(struct.pack("<4H2f", codebook, block, max(1, 40 >> c // 4), 0, 0.4, 0.2))
     chunks.append((2, 0, 0, 0, columns, b"".join(entries)))
     step = max(16, piece_bytes)
@@ -76,7 +79,7 @@ def seal(n_items: int, chunks: list[Chunk]) -> bytes:
         out.append(start + struct.pack("<I", crc) + link + raw)
         link = hashlib.sha256(out[-1]).digest()[:12]
     ends = (276 + 8 * N_BLOCKS + np.cumsum([len(chunk) for chunk in reversed(out)])).tolist()
-    length, least = ends[-1], next(end for end in ends if n_items <= 8 * end)
+    length, least = ends[-1], next(end for end in ends if n_items <= end)
     head = struct.pack("<8sHHIBBBBI", b"\x89ELASTIC", 4, N_BLOCKS, n_items, 0, 1, 0, 5, 0)
     head += struct.pack("<4Q", 1, 1767312000, least, length) + MODEL_ID + bytes(32)
     head += struct.pack("<16H", *(i * i * 100 for i in range(16))) + bytes((128,) * 28)

@@ -720,7 +720,7 @@ static int er_check_head(const uint8_t *p, size_t size, uint64_t min_sequence, e
             UINT64_MAX);
   ER_IS("CRC-32 of the head", er_crc(0, p, start - 4, NULL), er_32(p + start - 4));
   ER_WITHIN("least", least, start + 33, (uint64_t)1 << 40);
-  ER_WITHIN("items (V)", er_32(p + 12), 1, 8 * least < 1u << 26 ? 8 * least : 1u << 26);
+  ER_WITHIN("items (V)", er_32(p + 12), 1, least < 1u << 26 ? least : 1u << 26);
   ER_WITHIN("id kind", p[16], 0, 3);
   ER_WITHIN("score", p[17], 0, 1);
   ER_WITHIN("person", p[18], 0, 1);
@@ -783,8 +783,8 @@ static int er_read_columns(elasticrec_stream *s, const er_chunk *c, er_error *er
     for (int at = 8; at < 16; at += 4)
       if (er_real(p + at) < 0)
         return er_refuse(error, "vote weight of a column, as bits", er_32(p + at), 0, 0x4E6E6B28);
-    widths += width;
-    ER_WITHIN("sum of the columns' widths", widths, 1, 16 * s->n_blocks + 1024);
+    widths += width - 1;
+    ER_WITHIN("sum of the columns' widths, less 1", widths, 0, 16 * s->n_blocks);
     for (uint32_t k = block; k < block + width; k++) {
       cover[k] += scale;
       ER_WITHIN("sum of a block's scales", cover[k], 1, 16384);

@@ -94,7 +94,7 @@ function readHead(bytes) {
   values.reduce((last, value) => within(value, last, 65535, 'value of a vote'));
   const longs = [24, 32, 40, 48].map((at) => view.getBigUint64(at, true));
   const [, trained, least, length] = longs.map(Number), catalogue = hex(bytes.subarray(88, 120));
-  const V = within(view.getUint32(12, true), 1, Math.min(2 ** 26, 8 * least), 'number of items');
+  const V = within(view.getUint32(12, true), 1, Math.min(2 ** 26, least), 'number of items');
   return {
     version: 4, modelId: hex(bytes.subarray(56, 88)), sequence: plain(longs[0]), items: V,
     least: within(least, size + 33, 2 ** 40, 'least'), dimensions: D, minSupport: bytes[19],
@@ -289,7 +289,7 @@ export class Stream {
       if (book?.have !== 32) refuse('codebook of a column', number, 'a complete one');
       const block = within(view.getUint16(at + 2, true), 0, N - book.width, 'block');
       const scale = within(view.getUint32(at + 4, true), 1, 16384, 'scale, and zeros behind it');
-      covered[N] = within(covered[N] + book.width, 1, 16 * N + 1024, 'sum of all widths');
+      covered[N] = within(covered[N] + book.width - 1, 0, 16 * N, 'sum of widths, less 1');
       for (let n = block; n < block + book.width; n++)
         covered[n] = within(covered[n] + scale, 1, 16384, 'sum of the scales of a block');
       const weights = [8, 12].map((field) => float(view, at + field, 'vote weight'));

@@ -124,7 +124,7 @@ def _read_head(data: Array, key: Any, min_sequence: int) -> Any:
     crc = int.from_bytes(raw[size - 4 : size], "little")
     _check("CRC-32 of the head", zlib.crc32(raw[: size - 4]), crc)
     lows = {"V": 1, "sequence": min_sequence, "least": size + 33, "length": least}
-    highs = min(8 * least, 1 << 26), 3, 1, 1, 255, 0, ALL, 253402300799, ALL, 1 << 40, *[1e9] * 4
+    highs = min(least, 1 << 26), 3, 1, 1, 255, 0, ALL, 253402300799, ALL, 1 << 40, *[1e9] * 4
     for name, high in zip(FIELDS.split()[3:13] + FIELDS.split()[-4:], highs, strict=True):
         _within(f"{name} in the head", vars(head)[name], lows.get(name, 0), high)
     head.values = np.frombuffer(head.values, "<u2").astype(np.float64)
@@ -223,9 +223,9 @@ class _Arrived:
             _within(f"scale, and zeros behind it, in {c.name}", scale, 1, 16384)
             good = all(0 <= weight <= 1e9 for weight in weights)
             _check(f"weights in {c.name}", weights, "0 to 10^9", good)
-            self.cover[[*range(block, block + width), -1]] += [*[scale] * width, width]
+            self.cover[[*range(block, block + width), -1]] += [*[scale] * width, width - 1]
             _within(f"sum of a block's scales in {c.name}", self.cover.max(), 1, 16384)
-            _within(f"sum of widths up to {c.name}", self.cover[-1], 1, 16 * self.head.N + 1024)
+            _within(f"widths, less 1, up to {c.name}", self.cover[-1], 0, 16 * self.head.N)
             self.columns.append((book, 8 * block, scale))
             self.weights.append(weights)
 

@@ -11,9 +11,9 @@ CODEBOOK, COLUMNS, CODES, NEIGHBOURS, IDS = range(1, 6)
 
 
 def ordinary(of):
-    """An ordinary stream of as many items and bytes as another one."""
-    n_items = int.from_bytes(of[12:16], "little")
-    return make_stream(n_items, len(of) / n_items - 1)[0]
+    """An ordinary stream of as many bytes as another one, and of as many items where they fit."""
+    n_items = min(int.from_bytes(of[12:16], "little"), len(of) // 2)
+    return make_stream(n_items, len(of) / n_items - 1 / 2)[0]
 
 
 def tiny_chunks():
@@ -21,29 +21,42 @@ def tiny_chunks():
     return make_stream(40_000, 125, piece_bytes=2300)[0]
 
 
-def columns(n_items, width, n, rng):
-    """Chunks of n columns of a width, for all items."""
-    chunks = [(CODEBOOK, width, 0, 0, 32, rng.integers(-60, 60, 256 * width, np.int8).tobytes())]
-    blocks = N_BLOCKS - width + 1
-    entries = b"".join(struct.pack("<4H2f", 0, c % blocks, 1, 0, 0.5, 0.5) for c in range(n))
+def columns(n_items, n, rng, wide=0):
+    """Chunks of n columns for all items: some over all blocks, then some over one block each."""
+    chunks = []
+    for book, width in enumerate([N_BLOCKS, 1] if wide else [1]):
+        words = rng.integers(-60, 60, 256 * width, np.int8).tobytes()
+        chunks.append((CODEBOOK, width, book, 0, 32, words))
+    shapes = [(0, 0)] * wide + [(int(wide > 0), c % N_BLOCKS) for c in range(n - wide)]
+    entries = b"".join(struct.pack("<4H2f", *shape, 1, 0, 0.5, 0.5) for shape in shapes)
     chunks.append((COLUMNS, 0, 0, 0, n, entries))
     return chunks + [(CODES, 0, c, 0, n_items, rng.bytes(n_items)) for c in range(n)]
 
 
 def many_columns():
     """1,024 columns of 4,900 items."""
-    return seal(4900, columns(4900, 1, 1024, np.random.default_rng(0)))
+    return seal(4900, columns(4900, 1024, np.random.default_rng(0)))
 
 
 def wide_columns():
-    """Columns as wide as the page allows: 80 of 16 blocks."""
-    return seal(62_000, columns(62_000, N_BLOCKS, 80, np.random.default_rng(0)))
+    """Columns as wide as the page allows: 17 of 16 blocks, then 63 of one."""
+    return seal(62_000, columns(62_000, 80, np.random.default_rng(0), wide=17))
+
+
+def wide_alone():
+    """Wide columns and nothing else, of as many items as fit."""
+    return seal(294_000, columns(294_000, 17, np.random.default_rng(0), wide=17))
+
+
+def claimed_items():
+    """As many items as the page allows, of which one in a thousand has anything."""
+    return seal(5_000_000, columns(4900, 1024, np.random.default_rng(0)))
 
 
 def split_codebooks():
     """Codebooks of 32 chunks with a codeword each."""
     rng = np.random.default_rng(0)
-    first, *rest = columns(40_000, 1, 125, rng)
+    first, *rest = columns(40_000, 125, rng)
     words = [(CODEBOOK, 1, 0, w, 1, first[5][8 * w : 8 * w + 8]) for w in range(32)]
     return seal(40_000, words + rest)
 
@@ -75,7 +88,7 @@ def near_misses():
 def alternating():
     """Chunks of one column that end at every other place, so that tiles have many pieces."""
     rng, n = np.random.default_rng(0), 40_000
-    chunks, step = columns(n, 1, 125, rng)[:2], 4096
+    chunks, step = columns(n, 125, rng)[:2], 4096
     for c in range(125):
         edges = [0, *range(1 + 31 * c, n, step), n]
         pieces = itertools.pairwise(edges)
@@ -87,6 +100,8 @@ CRAFTED = (
     tiny_chunks,
     many_columns,
     wide_columns,
+    wide_alone,
+    claimed_items,
     split_codebooks,
     one_neighbour,
     liked_neighbours,

@@ -67,7 +67,7 @@ def seal(head, chunks, key=None):
         ends.append((ends or [size])[-1] + 32 + len(chunk.payload))
     useful = [end for end, c in zip(ends, chunks, strict=True) if c.kind in (CODES, NEIGHBOURS)]
     head.length = head.length or ends[-1]
-    head.least = head.least or next((end for end in useful if 8 * end >= head.V), ends[-1])
+    head.least = head.least or next((end for end in useful if end >= head.V), ends[-1])
     for c in reversed(chunks):
         start = struct.pack("<IBBHII", len(c.payload), c.kind, c.width, c.which, c.first, c.count)
         crc = zlib.crc32(start + bytes(4) + link + c.payload)
@@ -171,9 +171,11 @@ class _Growth:
     def chunks(self):
         """The chunks; as many as make V allowed, and something is listable."""
         size, useful, rng = 276 + 8 * self.head.N, False, self.rng
-        while not useful or 8 * size < self.head.V or rng.random() < 0.96:
-            made = (self.codebook, self.open_columns, self.more_ids, *2 * [self.codes, self.near])
-            for chunk in made[rng.integers(len(made))]() or ():
+        made = (self.codebook, self.open_columns, self.more_ids, *2 * [self.codes, self.near])
+        while not useful or size < self.head.V or rng.random() < 0.96:
+            full = useful and size < self.head.V
+            chosen = self.codebook if full else made[rng.integers(len(made))]
+            for chunk in chosen() or ():
                 useful |= chunk.kind in (CODES, NEIGHBOURS)
                 size += 32 + len(chunk.payload)
                 yield chunk
@@ -184,6 +186,7 @@ class _Growth:
         if len(self.widths) == 64:
             return
         width, cut = int(self.rng.integers(1, self.head.N + 1)), int(self.rng.integers(32))
+        width = self.head.N if self.head.V > 2000 else width
         self.widths.append(width)
         for first, stop in ((0, cut), (cut, 32)) if cut else ((0, 32),):
             raw = self.rng.integers(-128, 128, (stop - first) * 8 * width)

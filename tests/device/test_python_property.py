@@ -80,5 +80,5 @@ def test_a_catalogue_may_be_much_larger_than_what_has_arrived(seed, tile, V, sha
 @pytest.mark.parametrize("bits", [7, 8, 9, 15, 16, 17])
 def test_neighbour_numbers_of_every_width(bits):
     for seed, V in enumerate([2**bits - 1, 2**bits, 2**bits + 1]):
-        made = random_stream([seed, bits], n=40, V=V, base=V - 40, N=3, id_kind=0)
+        made = random_stream([seed, bits], n=40, V=V, base=V - 40, N=16, id_kind=0)
         check_answers(made, seed, elasticrec_device.TILE, n_questions=2)

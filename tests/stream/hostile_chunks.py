@@ -47,6 +47,8 @@ def of_one_item_each():
     many = draft("dense")
     del many.chunks[3:]
     many.least_chunks = 3
+    many.find(Kind.CODEBOOK).change(width=1)
+    many.find(Kind.CODEBOOK).payload = bytes(32 * 8)
     entries = struct.pack("<HHHHff", 0, 0, 1, 0, 0.5, 0.5) * 99
     many.add(Kind.COLUMNS, 1, 0, 99, entries)
     for column in range(1, 100):
@@ -130,9 +132,8 @@ def of_columns():
     more.add(Kind.COLUMNS, 3, 0, 1022, entries)
     yield Case("columns-1025", 3, "a 1,025th column", more.file())
     wide = draft()
-    entries = struct.pack("<HHHHff", 0, 0, 1, 0, 0.5, 0.5) * 526
-    wide.add(Kind.COLUMNS, 3, 0, 527, entries + struct.pack("<HHHHff", 1, 0, 1, 0, 0.5, 0.5))
-    yield Case("columns-wide", 3, "widths that sum to 1,057, for two blocks", wide.file())
+    wide.add(Kind.COLUMNS, 3, 0, 32, struct.pack("<HHHHff", 0, 0, 1, 0, 0.5, 0.5) * 32)
+    yield Case("columns-wide", 3, "widths of two blocks that, less 1, sum to 33", wide.file())
 
 
 def of_codes():

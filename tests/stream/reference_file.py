@@ -70,7 +70,7 @@ class StreamFile:
             "<IBBBBI", data, 12
         )
         self.sequence, trained, self.least, self.length = struct.unpack_from("<QQQQ", data, 24)
-        need(1 <= self.V <= 2**26 and self.V <= 8 * self.least, f"{self.V} items")
+        need(1 <= self.V <= 2**26 and self.V <= self.least, f"{self.V} items")
         need(self.id_kind <= 3, f"id kind {self.id_kind}")
         need(cosine <= 1, f"score {cosine}")
         need(person <= 1, f"person {person}")
@@ -163,8 +163,8 @@ class StreamFile:
             for n in range(block, block + self.widths[book]):
                 self.books_of[n] += scale
                 need(self.books_of[n] <= 16384, f"scales over block {n}: {self.books_of[n]}")
-            self.all_widths += self.widths[book]
-            need(self.all_widths <= 16 * self.N + 1024, f"columns {self.all_widths} blocks wide")
+            self.all_widths += self.widths[book] - 1
+            need(self.all_widths <= 16 * self.N, f"columns {self.all_widths} blocks wider than 1")
             both = (weight(payload, at + 8, "weight"), weight(payload, at + 12, "weight"))
             self.columns.append((book, block, scale, both))
 

@@ -155,11 +155,11 @@ BOOKS = (np.zeros((32, 16), np.int8), np.zeros((32, 8), np.int8))
         ({"columns": np.zeros((2, 3), np.int64)}, "expected at most 1024 of uint8"),
         (
             {
-                "columns": np.array([[0, 0, 1]] * 529),
-                "data": np.zeros((529, 9), np.uint8),
-                "weights": np.zeros((530, 2), np.float32),
+                "columns": np.array([[0, 0, 1]] * 33),
+                "data": np.zeros((33, 9), np.uint8),
+                "weights": np.zeros((34, 2), np.float32),
             },
-            "sum to 1058, expected at most 1056 for 2 blocks",
+            "sum to 33, expected at most 32",
         ),
         ({"codebooks": (BOOKS[0][:31], BOOKS[1])}, "codebook 0 is int8 \\(31, 16\\)"),
         ({"codebooks": (BOOKS[0], BOOKS[1].astype(np.int16))}, "codebook 1 is int16"),

@@ -130,8 +130,9 @@ WORLDS = (
         70_001,
         1,
         ((1, (0,), 77),),
-        ((0, 0, 0, 8765), (1, 0, 0, 301), (1, 0, 8001, 1207)),
-        n_slots=1,
+        ((0, 0, 0, 8765), *((1, slot, 8001, 1207) for slot in range(20)), (1, 0, 0, 301)),
+        n_slots=20,
+        least_climbs=20,
     ),
     World(
         "single", "one item; neighbour numbers of one bit", 1, 1, ((1, (0,), 1),), alike(1, 1, 1), 1

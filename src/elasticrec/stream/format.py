@@ -37,11 +37,6 @@ def need(fits: bool, message: str) -> None:
         raise StreamError(message)
 
 
-def most_widths(n_blocks: int) -> int:
-    """Most that the widths of all columns of a stream with N blocks sum to."""
-    return 16 * n_blocks + 1024
-
-
 def head_bytes(n_blocks: int) -> int:
     """Length of the head of a stream with N blocks."""
     return 276 + BLOCK * n_blocks
@@ -160,7 +155,7 @@ class Head:
         N, V = self.n_blocks, self.n_items
         need(1 <= N <= MAX_BLOCKS, f"{N} blocks, expected 1 to {MAX_BLOCKS}")
         need(1 <= V <= MAX_ITEMS, f"{V} items, expected 1 to {MAX_ITEMS}")
-        need(V <= 8 * self.least, f"{V} items, expected at most 8 times least, {self.least}")
+        need(V <= self.least, f"{V} items, expected at most least, {self.least}")
         need(0 <= self.id_kind < len(ID_KINDS), f"id kind {self.id_kind}, expected 0 to 3")
         need(0 <= self.support <= 255, f"support {self.support}, expected 0 to 255")
         need(0 <= self.sequence < 2**64, f"sequence number {self.sequence}, expected 64 bits")

@@ -14,7 +14,7 @@ from elasticrec.errors import InputError
 from elasticrec.ordering.order import Order
 from elasticrec.stream.chunk import link_to, seal
 from elasticrec.stream.cutting import Cutter
-from elasticrec.stream.format import LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float, most_widths
+from elasticrec.stream.format import LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float
 from elasticrec.stream.ids import StoredIds
 
 if TYPE_CHECKING:
@@ -108,11 +108,10 @@ def check_parts(codes: Codes, neighbours: Neighbours, weights: np.ndarray) -> No
                 f"w a multiple of 8 up to {8 * N}"
             )
     widths = [book.shape[1] // 8 for book in codes.codebooks]
-    wide = sum(widths[book] for book in codes.columns[:, 0].tolist() if book < len(widths))
-    if wide > most_widths(N):
+    wide = sum(widths[book] - 1 for book in codes.columns[:, 0].tolist() if book < len(widths))
+    if wide > 16 * N:
         raise InputError(
-            f"the widths of all columns sum to {wide}, expected at most {most_widths(N)} for {N} "
-            "blocks"
+            f"the widths of all columns, less 1, sum to {wide}, expected at most {16 * N}"
         )
     if weights.shape != (C + 1, 2):
         raise InputError(f"vote weights {weights.shape}, expected ({C + 1}, 2)")
