@@ -1,9 +1,12 @@
 """Co-occurrence lists against a dense brute force, ties and all."""
 
+from unittest.mock import patch
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elasticrec.data import cooccurrence
 from elasticrec.data.cooccurrence import count_cooccurrence
 from elasticrec.data.interactions import Pairs
 
@@ -32,11 +35,12 @@ def brute_force(train):
     n_items=st.integers(1, 60),
     share=st.sampled_from([0.02, 0.1, 0.5]),
     k=st.integers(1, 12),
-    chunk=st.sampled_from([1, 7, 1024]),
+    entries=st.sampled_from([1, 70, 10_000]),
 )
-def test_equals_a_dense_brute_force(seed, n_items, share, k, chunk):
+def test_equals_a_dense_brute_force(seed, n_items, share, k, entries):
     train = draw(seed, 12, n_items, share)
-    found = count_cooccurrence(train, k, chunk)
+    with patch.object(cooccurrence, "ENTRIES", entries):
+        found = count_cooccurrence(train, k)
     strength = brute_force(train)
     strongest = -np.sort(-np.pad(strength, ((0, 0), (0, k))), axis=1)[:, :k]
     np.testing.assert_allclose(found.weights, strongest, rtol=1e-6)

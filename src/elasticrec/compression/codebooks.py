@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elasticrec.compression.config import CompressionConfig
+from elasticrec.engine import map_shards
 
 BLOCK = 8
 """d: numbers per block."""
@@ -27,6 +28,7 @@ CODEWORDS = 2 * HALF
 LARGEST = 127
 """Codewords are whole numbers from -127 to 127."""
 _POINTS_AT_ONCE = 1 << 13
+_POINTS_OF_A_SHARD = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,17 @@ def nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
         part = slice(start, start + _POINTS_AT_ONCE)
         out[part] = (half - points[part] @ centres.T).argmin(axis=1)
     return out
+
+
+def _encoded(points: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """(V,) uint8: the byte whose sum of codewords (256, w) is next to each of all points."""
+    starts = range(0, len(points), _POINTS_OF_A_SHARD)
+    return np.concatenate([*map_shards(_bytes, starts, (points, sums), threads=True)])
+
+
+def _bytes(shared: tuple[np.ndarray, np.ndarray], start: int) -> np.ndarray:
+    points, sums = shared
+    return nearest(points[start : start + _POINTS_OF_A_SHARD], sums).astype(np.uint8)
 
 
 def fit_codewords(
@@ -112,9 +125,9 @@ def residual_columns(
         points = rest[rng.permutation(len(rest))[: config.points]]
         codewords, scale = quantized(fit_codewords(points, config, rng))
         sums = pair_sums(codewords.astype(np.float32)) * np.float32(scale)
-        named = nearest(rest, sums)
+        named = _encoded(rest, sums)
         rest -= sums[named]
-        out.append(Column(codewords, 0, scale, named.astype(np.uint8)))
+        out.append(Column(codewords, 0, scale, named))
     return out
 
 
@@ -134,9 +147,9 @@ def subvector_columns(
     for n in range(N):
         factor = float(spread[n]) * scale
         sums = pair_sums(codewords.astype(np.float32)) * np.float32(factor)
-        named = nearest(blocks[:, n], sums)
+        named = _encoded(blocks[:, n], sums)
         blocks[:, n] -= sums[named]
-        out.append(Column(codewords, n, factor, named.astype(np.uint8)))
+        out.append(Column(codewords, n, factor, named))
     return out
 
 

@@ -10,21 +10,22 @@ own co-occurrence. Weights are those of the ridge regression on the whole list.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from elasticrec.compression.config import LinearConfig
 from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.interactions import Pairs
+from elasticrec.engine import map_shards, ranges
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+_PAIRS_AT_ONCE = 2_000_000
+"""Pairs of persons and candidates that are held at once."""
 _TARGETS_AT_ONCE = 64
-"""Items whose lists are found at once."""
+"""Items whose lists are found at once, at most."""
 
 
 def linear_lists(
@@ -48,21 +49,25 @@ def linear_lists(
     scale = np.maximum(train.per_user, 1) ** -config.user_power  # (U,) what a person counts
     X = (train.csr().astype(np.float64).T @ diags(np.sqrt(scale))).tocsr()  # (V, U)
     ridge = config.ridge * float(scale @ train.per_user) / max(len(train), 1)
-    items = np.full((train.n_items, k), -1, dtype=np.int32)
-    weights = np.zeros((train.n_items, k), dtype=np.float32)
-
-    def take(start: int) -> None:
-        """Write the lists of some targets; chunks share nothing, so their order does not matter."""
-        stop = min(start + _TARGETS_AT_ONCE, train.n_items)
-        some = nearest[start:stop]
-        G = shared_weight(X, np.column_stack([some, np.arange(start, stop)]))
-        chosen, b = choose_voters(G[:, :M, :M], G[:, :M, M], k, ridge, config)
-        voters = np.take_along_axis(np.column_stack([some, np.full(stop - start, -1)]), chosen, 1)
-        items[start:stop], weights[start:stop] = falling(voters, b)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(take, range(0, train.n_items, _TARGETS_AT_ONCE)))
+    taken = (
+        np.append(train.per_item, 0).astype(np.int32)[nearest].sum(axis=1)
+    )  # -1 stands for nobody
+    costs = np.maximum(taken + train.per_item, _PAIRS_AT_ONCE / _TARGETS_AT_ONCE)
+    shared = X, nearest, k, ridge, config
+    found = [*map_shards(_voters, ranges(costs, _PAIRS_AT_ONCE), shared, threads=True)]
+    items, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Cooccurrence(items, held_back(weights, train, config.target_power))
+
+
+def _voters(shared: tuple[Any, ...], some: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Voters and weights of a range of targets; ranges share nothing but what is read."""
+    (X, nearest, k, ridge, config), (start, stop) = shared, some
+    near, M = nearest[start:stop], nearest.shape[1]
+    G = shared_weight(X, np.column_stack([near, np.arange(start, stop)]))
+    chosen, b = choose_voters(G[:, :M, :M], G[:, :M, M], k, ridge, config)
+    voters = np.take_along_axis(np.column_stack([near, np.full(stop - start, -1)]), chosen, 1)
+    voters, weights = falling(voters, b)
+    return voters.astype(np.int32), weights.astype(np.float32)
 
 
 def held_back(weights: np.ndarray, train: Pairs, target_power: float) -> np.ndarray:

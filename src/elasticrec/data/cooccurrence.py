@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from elasticrec.data.interactions import Pairs
+from elasticrec.engine import map_shards, ranges
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+ENTRIES = 4_000_000
+"""Entries of the sparse product that are held at once, about."""
 _STRETCHES = 4
 """Stretches per wanted entry that a long row is cut into; more stretches filter better."""
 
@@ -31,7 +32,6 @@ class Cooccurrence:
 def count_cooccurrence(
     train: Pairs,
     k: int = 10,
-    chunk: int = 256,
     *,
     user_power: float = 0.5,
     item_power: float = 0.5,
@@ -55,24 +55,26 @@ def count_cooccurrence(
     items = 1 / np.maximum(train.per_item, 1) ** item_power
     left = (diags(items) @ R.T).tocsr()  # (V, U)
     right = (diags(users) @ R @ diags(items)).tocsr()  # (U, V)
-    left_ones, right_ones = _ones(left), _ones(right)
-    lists = np.full((train.n_items, k), -1, dtype=np.int32)
-    weights = np.zeros((train.n_items, k), dtype=np.float32)
+    ones = (_ones(left), _ones(right)) if min_support > 1 else None
+    costs = np.minimum(R.T @ train.per_user, train.n_items) + 1
+    shared = left, right, ones, k, min_support
+    found = [*map_shards(_lists, ranges(costs, ENTRIES), shared, threads=True)]
+    return Cooccurrence(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
-    def take(start: int) -> None:
-        """Write the lists of a chunk of items; both libraries let other threads run meanwhile."""
-        product = left[start : start + chunk] @ right
-        values = product.data.astype(np.float32)
-        if min_support > 1:  # the same product of ones counts users, entry by entry
-            values[(left_ones[start : start + chunk] @ right_ones).data < min_support - 0.5] = 0
-        rows, at = _strongest(product.indptr, product.indices, values, k, start)
-        column = np.arange(len(rows)) - np.searchsorted(rows, rows)  # rank within its row
-        lists[start + rows, column] = product.indices[at]
-        weights[start + rows, column] = values[at]
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(take, range(0, train.n_items, chunk)))
-    return Cooccurrence(lists, weights)
+def _lists(shared: tuple[Any, ...], some: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Items and weights of a range of lists; both libraries let other threads run meanwhile."""
+    (left, right, ones, k, min_support), (start, stop) = shared, some
+    product = left[start:stop] @ right
+    values = product.data.astype(np.float32)
+    if ones is not None:  # the same product of ones counts users, entry by entry
+        values[(ones[0][start:stop] @ ones[1]).data < min_support - 0.5] = 0
+    rows, at = _strongest(product.indptr, product.indices, values, k, start)
+    column = np.arange(len(rows)) - np.searchsorted(rows, rows)  # rank within its row
+    lists = np.full((stop - start, k), -1, dtype=np.int32)
+    weights = np.zeros((stop - start, k), dtype=np.float32)
+    lists[rows, column], weights[rows, column] = product.indices[at], values[at]
+    return lists, weights
 
 
 def _ones(matrix: csr_matrix) -> csr_matrix:

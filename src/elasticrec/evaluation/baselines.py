@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elasticrec.data.cooccurrence import count_cooccurrence
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
-from elasticrec.evaluation.ranking import Evaluation, Queries, evaluate_scores, users_at_once
+from elasticrec.evaluation.ranking import (
+    Evaluation,
+    Queries,
+    as_tensor,
+    evaluate_scores,
+    users_at_once,
+)
 from elasticrec.settings import Count, check
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
     from torch import Tensor
 
 
@@ -34,14 +42,13 @@ def evaluate_popularity(
     metrics: Iterable[str] = DEFAULT_METRICS,
 ) -> Evaluation:
     """The same list for everyone: items by how many users took them in train."""
-    import torch
+    score = partial(_alike, asked.train.per_item.astype(np.float32))
+    size = users_at_once(asked.train.n_items, "cpu")
+    return evaluate_scores(score, asked, metrics=metrics, batch_size=size, keep_per_user=True)
 
-    scores = torch.from_numpy(asked.train.per_item.astype(np.float32))
 
-    def score(start: int, stop: int) -> Tensor:
-        return scores.repeat(stop - start, 1)
-
-    return evaluate_scores(score, asked, metrics=metrics, keep_per_user=True)
+def _alike(scores: np.ndarray, start: int, stop: int) -> Tensor:
+    return as_tensor(scores, "cpu").repeat(stop - start, 1)
 
 
 def evaluate_itemknn(
@@ -51,20 +58,19 @@ def evaluate_itemknn(
 
     The similarity is the cosine of who took two items, with busy users held back.
     """
-    import torch
     from scipy.sparse import csr_matrix
 
     V = asked.train.n_items
     near = count_cooccurrence(asked.train, min(config.neighbours, V - 1))
     item, place = np.nonzero(near.items >= 0)
     similar = csr_matrix((near.weights[item, place], (near.items[item, place], item)), shape=(V, V))
-    histories = asked.train.rows(asked.users).csr()
-
-    def score(start: int, stop: int) -> Tensor:
-        return torch.from_numpy((histories[start:stop] @ similar).toarray().astype(np.float32))
-
+    score = partial(_summed, asked.train.rows(asked.users).csr(), similar)
     size = users_at_once(V, "cpu")
     return evaluate_scores(score, asked, metrics=metrics, batch_size=size, keep_per_user=True)
+
+
+def _summed(histories: csr_matrix, similar: csr_matrix, start: int, stop: int) -> Tensor:
+    return as_tensor((histories[start:stop] @ similar).toarray(), "cpu")
 
 
 BASELINES: dict[str, Callable[[Queries, BaselineConfig, Iterable[str]], Evaluation]] = {

@@ -8,14 +8,17 @@ order of a list hardly ever shows; a test holds both lists against each other.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from elasticrec.engine import map_shards, ranges
 from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import (
     Evaluation,
     Part,
+    as_tensor,
     evaluate_scores,
     pick_device,
     queries_of,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 Person = Literal["history", "vector"]
 _LARGEST = 32_767
 """A person's numbers are rounded to whole ones up to this."""
+_ITEMS_AT_ONCE = 1 << 13
 
 
 def measure(
@@ -62,52 +66,78 @@ def measure(
     """
     asked = queries_of(split, part, users)
     scorer = Scorer(codes, composition, device=device)
-    history = split.train.rows(asked.users)
-    if person == "history":
-        persons = scorer.persons(history, split.ages(asked.users) if codes.recency else None)
-    elif vectors is None:
-        raise InputError("persons by vector need their vectors; this model has none")
-    else:
-        persons = scorer.rounded(vectors[asked.users].astype(np.float16).astype(np.float64))
+    history, known = split.train.rows(asked.users), None
+    ages = history.ages() if codes.recency and person == "history" else None
+    if person == "vector":
+        if vectors is None:
+            raise InputError("persons by vector need their vectors; this model has none")
+        known = vectors[asked.users].astype(np.float16)
     votes = None if neighbours is None else Votes(neighbours, weights, composition, person)
-    lists = None if votes is None else votes.of(history)
-    size = users_at_once(codes.n_items, scorer.device)
-
-    def score(start: int, stop: int) -> Tensor:
-        scores = scorer.scores(persons[start:stop])
-        if lists is not None:
-            add_votes(scores, lists[start:stop])
-        return scorer.hide_unlisted(scores)
-
     return evaluate_scores(
-        score,
+        partial(_scores, scorer, history, ages, known, votes),
         asked,
         metrics=metrics,
-        batch_size=size,
+        batch_size=users_at_once(codes.n_items, scorer.device),
         device=scorer.device,
         keep_per_user=keep_per_user,
     )
+
+
+def _scores(
+    scorer: Scorer,
+    history: Pairs,
+    ages: np.ndarray | None,
+    vectors: np.ndarray | None,
+    votes: Votes | None,
+    start: int,
+    stop: int,
+) -> Tensor:
+    """(stop - start, V) the scores of the users start … stop - 1."""
+    rows, ends = history.rows(np.arange(start, stop)), history.indptr[[start, stop]]
+    if vectors is None:
+        persons = scorer.persons(rows, None if ages is None else ages[slice(*ends)])
+    else:
+        persons = scorer.rounded(vectors[start:stop].astype(np.float64))
+    scores = scorer.scores(persons)
+    if votes is not None:
+        add_votes(scores, votes.of(rows))
+    return scorer.hide_unlisted(scores)
 
 
 class Scorer:
     """The items of a composition as one matrix, and persons as a device makes them of it."""
 
     def __init__(self, codes: Codes, composition: Composition, *, device: str = "auto") -> None:
-        import torch
-
         if composition.n_items != codes.n_items:
             raise InputError(
                 f"a composition of {composition.n_items:,} items, codes of {codes.n_items:,}"
             )
         self.codes, self.composition, self.device = codes, composition, pick_device(device)
-        y = codes.decode(slice(None), composition.columns)
-        self.lengths = np.sqrt(np.square(y, dtype=np.float64).sum(axis=1))
-        self.y = y
-        factors = codes.factors(self.lengths, np.arange(len(y)))
         self.scale = codes.unit * 128.0
-        scored = y * (factors / self.scale)[:, None]
-        self.items = torch.from_numpy(scored.astype(np.float32)).to(self.device)
-        self.unlisted = torch.from_numpy(~composition.listable).to(self.device)
+        self.y = np.empty((codes.n_items, codes.dimensions), dtype=np.int32)
+        self.lengths = np.empty(codes.n_items)
+        self.items = np.empty(self.y.shape, dtype=np.float32)
+        parts = ranges(np.ones(codes.n_items), _ITEMS_AT_ONCE)
+        for _ in map_shards(Scorer._decode, parts, self, threads=True, here=True):
+            pass
+
+    def _decode(self, part: tuple[int, int]) -> None:
+        """Fill in what is known of some items."""
+        some = slice(*part)
+        y = self.y[some] = self.codes.decode(some, self.composition.columns[some])
+        self.lengths[some] = lengths = np.sqrt(np.square(y, dtype=np.float64).sum(axis=1))
+        factors = self.codes.factors(lengths, np.arange(*part))
+        self.items[some] = y * (factors / self.scale)[:, None]
+
+    @cached_property
+    def _items(self) -> Tensor:
+        return as_tensor(self.items, self.device)
+
+    @cached_property
+    def _unlisted(self) -> Tensor:
+        import torch
+
+        return torch.as_tensor(~self.composition.listable, device=self.device)
 
     def persons(self, histories: Pairs, ages: np.ndarray | None = None) -> Tensor:
         """(n, D) persons known by history: sums of the unit vectors of their items.
@@ -116,15 +146,16 @@ class Scorer:
         """
         from scipy.sparse import csr_matrix
 
-        usable = self.lengths > 0
-        units = self.y / np.where(usable, self.lengths, 1)[:, None]
+        some, places = np.unique(histories.items, return_inverse=True)
+        lengths = self.lengths[some]
+        units = self.y[some] / np.where(lengths > 0, lengths, 1)[:, None]
         data = np.ones(len(histories))
         if self.codes.recency and ages is not None:
             data /= 1.0 + self.codes.recency * ages
         shape = (histories.n_users, len(units))
-        taken = csr_matrix((data, histories.items, histories.indptr), shape=shape)
+        taken = csr_matrix((data, places, histories.indptr), shape=shape)
         sums = np.asarray(taken @ units)
-        coded = np.asarray(taken @ (self.composition.columns > 0).astype(np.float64))
+        coded = np.asarray(taken @ (self.composition.columns[some] > 0).astype(np.float64))
         sums[coded == 0] = self.codes.empty
         return self.rounded(sums)
 
@@ -139,11 +170,11 @@ class Scorer:
 
     def scores(self, persons: Tensor) -> Tensor:
         """(n, V) scores without votes: cosines, times how popular items are."""
-        return persons @ self.items.T
+        return persons @ self._items.T
 
     def hide_unlisted(self, scores: Tensor) -> Tensor:
         """The same scores, -inf for items that have neither a column nor a slot."""
-        return scores.masked_fill_(self.unlisted, -np.inf)
+        return scores.masked_fill_(self._unlisted, -np.inf)
 
 
 class Votes:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
+from elasticrec.engine import map_shards
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import (
     DEFAULT_METRICS,
@@ -27,8 +30,12 @@ if TYPE_CHECKING:
     from elasticrec.training.table import BlockTable
 
 Part = Literal["test", "validation"]
+_NUMBERS_ON_CPU = 50_000_000
 ScoreBatch = Callable[[int, int], "Tensor"]
-"""Scores (stop - start, V) of the evaluated users start … stop - 1; the ranking overwrites them."""
+"""Scores (stop - start, V) of the evaluated users start … stop - 1; the ranking overwrites them.
+
+It can be pickled where an engine other than this process is in use.
+"""
 
 
 @dataclass(frozen=True)
@@ -147,24 +154,23 @@ def evaluate_vectors(
     import torch
 
     where = pick_device(device)
-    P, E = _tensor(persons, where), _tensor(items, where)
+    P, E = as_tensor(persons, where), as_tensor(items, where)
     for name, vectors in (("user", P), ("item", E)):
         if not bool(torch.isfinite(vectors).all()):
             raise InputError(f"{name} vectors hold NaN or infinity; expected finite numbers")
-    size = batch_size or users_at_once(len(E), where)
-    scores = torch.empty((min(size, len(P)), len(E)), device=where)  # reused by every batch
-
-    def score_batch(start: int, stop: int) -> Tensor:
-        return torch.matmul(P[start:stop], E.T, out=scores[: stop - start])
-
+    here = (P.numpy(), E.numpy()) if where == "cpu" else (P, E)  # arrays are pickled best
     return evaluate_scores(
-        score_batch,
+        partial(_products, here[0], here[1], where),
         asked,
         metrics=metrics,
-        batch_size=size,
+        batch_size=batch_size or users_at_once(len(E), where),
         device=where,
         keep_per_user=keep_per_user,
     )
+
+
+def _products(persons: Any, items: Any, device: str, start: int, stop: int) -> Tensor:
+    return as_tensor(persons, device)[start:stop] @ as_tensor(items, device).T
 
 
 def evaluate_scores(
@@ -203,41 +209,46 @@ def rank_relevant(
 
     A list that ends early is filled with -1.
     """
+    n = len(asked.users)
+    batches = [(start, min(start + batch_size, n)) for start in range(0, n, batch_size)]
+    shared = score_batch, asked.seen, asked.relevant, k, device
+    found = zip(*map_shards(_rank_batch, batches, shared, here=device != "cpu"), strict=True)
+    ranks, lists = (np.concatenate(parts) for parts in found)
+    return ranks, lists
+
+
+def _rank_batch(shared: tuple[Any, ...], batch: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The ranks and the lists of the users start … stop - 1."""
     import torch
 
-    V = asked.seen.n_items
-    seen = torch.as_tensor(asked.seen.items, device=device)
-    wanted = torch.as_tensor(asked.relevant.users.astype(np.int64) * V + asked.relevant.items)
-    wanted = wanted.to(device)  # ascending: users are, and items within a user
+    (score_batch, seen, relevant, k, device), (start, stop) = shared, batch
+    hidden, sought = (pairs.rows(np.arange(start, stop)) for pairs in (seen, relevant))
+    scores = score_batch(start, stop)
+    V = seen.n_items
+    wanted = torch.as_tensor(sought.keys(), device=device)  # ascending
     ranks = torch.full((len(wanted),), NOT_LISTED, dtype=torch.int32, device=device)
-    lists = torch.empty((len(asked.users), min(k, V)), dtype=torch.int32)
-    for start in range(0, len(asked.users), batch_size):
-        stop = min(start + batch_size, len(asked.users))
-        offsets = asked.seen.indptr[start : stop + 1]
-        scores = score_batch(start, stop)
-        hide(scores, torch.as_tensor(offsets - offsets[0]), seen[offsets[0] : offsets[-1]])
-        listed = top_items(scores, k).items  # (B, K)
-        lists[start:stop] = listed.to(torch.int32)
-        keys = torch.arange(start, stop, device=device).unsqueeze(1) * V + listed
-        keys = keys.masked_fill_(listed < 0, -1)
-        places = torch.searchsorted(wanted, keys).clamp_(max=len(wanted) - 1)
-        hits = wanted[places] == keys
-        ranks[places[hits]] = hits.nonzero()[:, 1].to(torch.int32)
-    return ranks.cpu().numpy(), lists.numpy()
+    hide(scores, torch.as_tensor(hidden.indptr), torch.as_tensor(hidden.items))
+    listed = top_items(scores, k).items  # (B, K)
+    keys = torch.arange(stop - start, device=device).unsqueeze(1) * V + listed
+    keys = keys.masked_fill_(listed < 0, -1)
+    places = torch.searchsorted(wanted, keys).clamp_(max=len(wanted) - 1)
+    hits = wanted[places] == keys
+    ranks[places[hits]] = hits.nonzero()[:, 1].to(torch.int32)
+    return ranks.cpu().numpy(), listed.to(torch.int32).cpu().numpy()
 
 
-def _tensor(vectors: Any, device: str) -> Tensor:
-    """Vectors as float32 on a device; copied if read-only, as torch would warn."""
+def as_tensor(vectors: Any, device: str) -> Tensor:
+    """Vectors as float32 on a device; an array that is read-only is not copied for that."""
     import torch
 
-    if isinstance(vectors, np.ndarray) and not vectors.flags.writeable:
-        vectors = vectors.copy()
-    return torch.as_tensor(vectors, dtype=torch.float32, device=device)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        return torch.as_tensor(vectors, dtype=torch.float32, device=device)
 
 
 def users_at_once(n_items: int, device: str) -> int:
     """Users whose scores are held at once: about 200 MB on a CPU, 1 GB on a GPU."""
-    numbers = 50_000_000 if device == "cpu" else 250_000_000
+    numbers = _NUMBERS_ON_CPU if device == "cpu" else 250_000_000
     return max(1, min(4096, numbers // n_items))
 
 

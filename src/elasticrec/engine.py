@@ -1,0 +1,336 @@
+"""Engine: one function over many shards, in this process, in several, or on a Ray cluster.
+
+Shards are made of the data alone, never of the number of workers, so results do not depend on the
+engine. The shard of a worker that dies is done again by another one.
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import multiprocessing
+import os
+import pickle
+import shutil
+import tempfile
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from elasticrec.errors import InputError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+R = TypeVar("R")
+Work = Callable[[Any, T], R]
+"""Does one shard, given what all share: a function that other processes find in its module."""
+NAMES = ("serial", "processes", "ray")
+TRIES = 3
+"""Workers that may die of one shard before it counts as failed."""
+PATIENCE = 5.0
+"""Seconds between lines of progress in the log."""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[R]):
+    """The end of one shard."""
+
+    number: int
+    """The shard's place among all."""
+    result: R | None = None
+    error: Exception | None = None
+    """What the work raised, or that every worker died of it."""
+    seconds: float = 0.0
+
+
+class Engine:
+    """Where shards are worked off: here in this process, one after the other."""
+
+    def run(
+        self, work: Work[T, R], shards: Sequence[T], shared: Any = None
+    ) -> Iterator[Outcome[R]]:
+        """The outcome of each shard, as they end; closing the iterator ends what still runs."""
+        for number, shard in enumerate(shards):
+            yield replace(_attempt(work, shared, shard), number=number)
+
+    def close(self) -> None:
+        """Give back what the engine holds."""
+
+
+def _attempt(work: Work[T, R], shared: Any, shard: T) -> Outcome[R]:
+    """The outcome of one shard in this process."""
+    started = time.monotonic()
+    result, failed = None, None
+    try:
+        result = work(shared, shard)
+    except Exception as error:  # whatever goes wrong, the others go on
+        if not isinstance(error, InputError):
+            error.add_note(traceback.format_exc())
+        failed = error
+    return Outcome(0, result, failed, time.monotonic() - started)
+
+
+@dataclass
+class _Worker:
+    """A process, the way to it, and the shard that it has."""
+
+    process: Any
+    connection: Connection
+    number: int = -1
+    started: float = 0.0
+
+
+class Processes(Engine):
+    """Processes of this machine, spawned once and kept, with one thread each.
+
+    What shards share is written once to files, which every worker maps. A worker that fails is
+    replaced: after an error a GPU's state is not to be trusted.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or _all_cores()
+        self._idle: list[_Worker] = []
+
+    def run(
+        self, work: Work[T, R], shards: Sequence[T], shared: Any = None
+    ) -> Iterator[Outcome[R]]:
+        """The outcome of each shard, as they end."""
+        folder, busy = tempfile.mkdtemp(prefix="elasticrec-"), dict[Connection, _Worker]()
+        waiting, died = deque(range(len(shards))), dict[int, int]()
+        try:
+            _put(shared, Path(folder))
+            while waiting or busy:
+                while waiting and len(busy) < self.workers:
+                    worker = self._idle.pop() if self._idle else _spawned()
+                    worker.number, worker.started = waiting.popleft(), time.monotonic()
+                    worker.connection.send((work, folder, shards[worker.number]))
+                    busy[worker.connection] = worker
+                for ready in wait(list(busy)):
+                    worker = busy.pop(ready)  # type: ignore[call-overload]
+                    outcome = _received(worker)
+                    if outcome is None and died.get(worker.number, 0) + 1 < TRIES:
+                        died[worker.number] = died.get(worker.number, 0) + 1
+                        waiting.appendleft(worker.number)
+                        continue
+                    code = worker.process.exitcode
+                    ended = outcome or _given_up(f"its process ended with {code}")
+                    if ended.error is None:
+                        self._idle.append(worker)
+                    yield replace(ended, number=worker.number)
+        finally:
+            for worker in busy.values():
+                worker.process.terminate()
+            for worker in busy.values():
+                worker.process.join(timeout=10)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """End the workers."""
+        for worker in self._idle:
+            worker.connection.close()
+        for worker in self._idle:
+            worker.process.join(timeout=10)
+
+
+def _given_up(why: str) -> Outcome[Any]:
+    """The outcome of a shard of which every worker died."""
+    return Outcome(0, error=InputError(f"a shard was tried {TRIES} times: {why}; is memory short?"))
+
+
+def _spawned() -> _Worker:
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    threads = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"  # read by the libraries as they are imported there
+    try:
+        process = context.Process(target=_serve, args=(there,), daemon=False)
+        process.start()
+    finally:
+        if threads is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = threads
+    there.close()
+    return _Worker(process, here)
+
+
+def _serve(connection: Connection) -> None:
+    """Work off the shards that come, until the other side is gone or one fails."""
+    held, shared = "", None
+    while True:
+        try:
+            work, folder, shard = connection.recv()
+            if folder != held:
+                shared = None  # what was shared before goes first
+                held, shared = folder, _got(Path(folder))
+            outcome = _attempt(work, shared, shard)
+            connection.send(outcome)
+        except (EOFError, OSError):
+            return
+        if outcome.error is not None:
+            return
+
+
+def _received(worker: _Worker) -> Outcome[Any] | None:
+    """The outcome that a worker sent; None where it died before."""
+    try:
+        outcome: Outcome[Any] = worker.connection.recv()
+    except (EOFError, ConnectionResetError):
+        worker.process.join(timeout=10)
+        return None
+    if outcome.error is not None:
+        worker.process.join(timeout=10)
+    return outcome
+
+
+def _put(value: Any, folder: Path) -> None:
+    """Write a value into a folder, each of its arrays to a file of its own."""
+    buffers: list[pickle.PickleBuffer] = []
+    (folder / "value").write_bytes(pickle.dumps(value, protocol=5, buffer_callback=buffers.append))
+    for number, buffer in enumerate(buffers):
+        (folder / str(number)).write_bytes(buffer.raw())
+
+
+def _got(folder: Path) -> Any:
+    """The value in a folder; its arrays are mapped, and what is written to them stays here."""
+    buffers: list[mmap.mmap | bytearray] = []
+    for number in range(sum(1 for _ in folder.iterdir()) - 1):
+        with (folder / str(number)).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if size else bytearray()
+            buffers.append(whole)
+    return pickle.loads((folder / "value").read_bytes(), buffers=buffers)
+
+
+class Ray(Engine):
+    """A Ray cluster: what shards share goes once to each node; Ray repeats what a lost node had."""
+
+    def __init__(self, address: str | None = None) -> None:
+        import ray
+
+        self._owns = not ray.is_initialized()
+        if self._owns:
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+
+    def run(
+        self, work: Work[T, R], shards: Sequence[T], shared: Any = None
+    ) -> Iterator[Outcome[R]]:
+        """The outcome of each shard, as they end."""
+        import ray
+
+        attempt, held = ray.remote(max_retries=TRIES - 1)(_attempt), ray.put(shared)
+        waiting, busy = deque(range(len(shards))), dict[Any, int]()
+        try:
+            while waiting or busy:
+                most = 2 * int(ray.cluster_resources().get("CPU", 1))
+                while waiting and len(busy) < most:
+                    number = waiting.popleft()
+                    busy[attempt.remote(work, held, shards[number])] = number
+                for ready in ray.wait(list(busy), timeout=5.0)[0]:
+                    number = busy.pop(ready)
+                    try:
+                        outcome = ray.get(ready)
+                    except ray.exceptions.RayError as error:
+                        outcome = _given_up(str(error).strip().splitlines()[0])
+                    yield replace(outcome, number=number)
+        finally:
+            for each in busy:
+                ray.cancel(each, force=True)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        import ray
+
+        if self._owns:
+            ray.shutdown()
+
+
+_CURRENT: ContextVar[Engine] = ContextVar("engine", default=Engine())  # noqa: B039
+
+
+@contextmanager
+def using(name: str, *, address: str | None = None, workers: int | None = None) -> Iterator[Engine]:
+    """Work off all shards of the block by the engine of a name.
+
+    Args:
+        address: of the Ray cluster; by default $RAY_ADDRESS, or one of this machine alone.
+        workers: processes at the same time; by default one per core.
+    """
+    if name not in NAMES or (address and name != "ray"):
+        found = f"engine {name!r}" + (f" with the address {address}" if address else "")
+        raise InputError(f"{found}, expected serial, processes, or ray with an address")
+    engine = Engine()
+    if name != "serial":
+        engine = Ray(address) if name == "ray" else Processes(workers)
+    before = _CURRENT.set(engine)
+    try:
+        yield engine
+    finally:
+        _CURRENT.reset(before)
+        engine.close()
+
+
+def map_shards(
+    work: Work[T, R],
+    shards: Sequence[T],
+    shared: Any = None,
+    *,
+    threads: bool = False,
+    here: bool = False,
+) -> Iterator[R]:
+    """What the work gives of each shard, in their order, by the engine in use.
+
+    Args:
+        shared: what every shard needs; it goes to each worker once.
+        threads: the work lets other threads run, so this process takes a shard per core.
+        here: stay in this process: what is shared is large, or on a GPU.
+    """
+    engine = _CURRENT.get()
+    if here or type(engine) is Engine or len(shards) < 2:
+        if threads and len(shards) > 1:
+            with ThreadPoolExecutor(cores()) as pool:
+                yield from pool.map(partial(work, shared), shards)
+        else:
+            yield from (work(shared, shard) for shard in shards)
+        return
+    early, n, said = dict[int, R | None](), 0, time.monotonic()
+    for done, outcome in enumerate(engine.run(work, shards, shared), start=1):
+        if outcome.error is not None:
+            raise outcome.error
+        early[outcome.number] = outcome.result
+        if time.monotonic() - said > PATIENCE:
+            said = time.monotonic()
+            log.info("%d of %d shards", done, len(shards))
+        while n in early:
+            yield early.pop(n)  # type: ignore[misc]
+            n += 1
+
+
+def cores() -> int:
+    """The threads that this process may have: $OMP_NUM_THREADS, or one per core."""
+    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return max(1, int(given)) if given.isdigit() else _all_cores()
+
+
+def _all_cores() -> int:
+    own = getattr(os, "sched_getaffinity", None)
+    return len(own(0)) if own else os.cpu_count() or 1
+
+
+def ranges(costs: np.ndarray, most: float) -> list[tuple[int, int]]:
+    """Ranges (start, stop) over all costs, each of about `most` in sum, or of a single cost."""
+    number = (np.cumsum(costs) - costs) // most
+    return [*pairwise([*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(costs)])]
