@@ -31,7 +31,7 @@ def test_read_filter_split(shop, caplog):
     assert caplog.messages == [
         f"{shop}: every row counts alike, whatever its 'rating'; min-rating, where or weight make "
         "use of it",
-        f"{shop}: 121 interactions of 13 users with 10 items; 0 rows repeat one",
+        f"{shop}: 121 interactions of 13 users with 10 items; no row repeats one",
         f"{shop}: left out 1 of 13 users and 0 of 10 items with fewer than 10 interactions, and "
         "with them 1 of 121 interactions; 12 users, 10 items and 120 interactions stay "
         "(min-interactions sets the number)",

@@ -166,6 +166,9 @@ DAY = 86_400_000_000
         (["1970-01-02 00:00:01", "1970-01-01 00:00:00"], [DAY + 1_000_000, 0]),
         (["1970-01-02T00:00:00Z", "1970-01-01T01:00:00+01:00"], [DAY, 0]),
         (["1970/01/02", "1970/01/01"], [DAY, 0]),
+        (["1/13/1970", "1/2/1970"], [12 * DAY, DAY]),
+        (["13/1/1970 0:00:01", "2/1/1970 0:00"], [12 * DAY + 1_000_000, DAY]),
+        (["3.1.1970", "02.01.1970 00:00"], [2 * DAY, DAY]),
     ],
 )
 def test_times_of_many_kinds(tmp_path, texts, times):
@@ -228,7 +231,7 @@ def test_a_repeated_pair_keeps_its_earliest_time(tmp_path):
         (
             "1,2\n3,4\n",
             {},
-            "(or name yours); a table without a header needs",
+            "(option user names yours); a table without a header needs",
         ),
         (
             "1,2\n",
@@ -238,8 +241,14 @@ def test_a_repeated_pair_keeps_its_earliest_time(tmp_path):
         ("1::2\n3::x::4\n", {}, "line 2: has 3 fields, expected 2"),
         (b"user,item\n1,2\n\xff\xfe,3\n", {}, "line 3: is not UTF-8 text"),
         (b"\x00\x01\x02binary", {}, "is a binary file, expected a text table"),
-        ("user,item\n1,2\n".encode("utf-16"), {}, "is a binary file"),
-        (b"x" * 1_100_000, {}, "has no line breaks"),
+        ("user,item\n1,2\n".encode("utf-16"), {}, "is text in UTF-16, expected a text table"),
+        (gzip.compress(b"user,item\n1,2\n"), {}, "is a gzip file without .gz in its name"),
+        (b"PK\3\4\0", {}, "is a zip archive or a spreadsheet"),
+        (b"PAR1\0", {}, "is a Parquet file"),
+        (b"x" * 1_100_000, {}, "has no line feeds"),
+        (b"user,item\r1,2\r3,4\r", {}, "has no line feeds"),
+        ("user,item,time\n1,2,3/4/2020\n1,3,4/3/2020\n", {}, "line 2: time '3/4/2020' is not us"),
+        ("user,item,time\n1,2,13/4/2020\n1,3,4/13/2020\n", {}, "line 2: time '13/4/2020' is not"),
         ('user,item\n1,2\n"3,4\n', {}, "is not a sound table"),
     ],
 )

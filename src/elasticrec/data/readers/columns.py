@@ -117,7 +117,8 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
     else:
         matches = _usual(meaning, found)
         article = "an" if meaning[0] in "aeio" else "a"
-        expected = f"{article} {meaning} column such as {USUAL_NAMES[meaning][0]!r} (or name yours)"
+        usual = USUAL_NAMES[meaning][0]
+        expected = f"{article} {meaning} column such as {usual!r} (option {meaning} names yours)"
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -23,6 +23,8 @@ NO_IDS = ("nan", "null", "none", "na", "n/a")
 """Texts that are likely a missing id; read as an id, with a warning."""
 ISO = r"^\d{4}[-/]\d"
 """Begin of a date as text."""
+YEAR_LAST = r"^(\d\d?)[/.](\d\d?)[/.](\d{4})(?:\D+(\d\d?)(:\d.*))?$"
+"""A date as Americans and Europeans write it, the former with the month before the day."""
 Where = Callable[[int], str]
 """Gives the place of a row (from 0) in words, as an error names it: `ratings.csv line 7`."""
 
@@ -91,10 +93,11 @@ def from_series(
         ordered=columns.ordered,
         name=name,
     )
+    repeated = len(users) - len(whole.pairs)
     log.info(
-        "%s: %s interactions of %s users with %s items; %s rows repeat one", source,
+        "%s: %s interactions of %s users with %s items; %s", source,
         f"{len(whole.pairs):,}", f"{len(user_ids):,}", f"{len(item_ids):,}",
-        f"{len(users) - len(whole.pairs):,}",
+        f"left out {repeated:,} rows that repeat one" if repeated else "no row repeats one",
     )  # fmt: skip
     return whole
 
@@ -197,7 +200,7 @@ def times_of(column: pl.Series, where: Where) -> np.ndarray:
     import polars as pl
 
     if column.dtype == pl.String:
-        text = column.str.strip_chars()
+        text = _year_first(column.str.strip_chars())
         times: pl.Series = text.cast(pl.Int64, strict=False)
         if times.null_count():
             times = text.cast(pl.Float64, strict=False)
@@ -220,6 +223,25 @@ def times_of(column: pl.Series, where: Where) -> np.ndarray:
             "such as 2021-08-14 09:30:00 (a random split needs no times)"
         )
     return times.cast(pl.Int64).to_numpy()
+
+
+def _year_first(text: pl.Series) -> pl.Series:
+    """The texts, with dates such as `12/31/2010 8:26` as ISO dates, if one of them says the order.
+
+    It does where one of its first two numbers is above 12; dots always stand behind the day.
+    """
+    import polars as pl
+
+    parts = text.str.extract_groups(YEAR_LAST).struct.unnest()
+    if parts["1"].null_count() == len(text):
+        return text
+    above = [bool((parts[name].cast(pl.Int64) > 12).any()) for name in ("1", "2")]
+    days_first = above[0] or bool(text.str.contains(r"^\d+\.").any())
+    if days_first == above[1]:
+        return text
+    day, month = (parts[name].str.zfill(2) for name in ("12" if days_first else "21"))
+    clock = (" " + parts["4"].str.zfill(2) + parts["5"]).fill_null("")
+    return (parts["3"] + "-" + month + "-" + day + clock).fill_null(text)
 
 
 def _dates(text: pl.Series) -> pl.Series:

@@ -25,6 +25,13 @@ UNIT = "\x1f"
 """Stands for a separator of several characters, in a table without quotes."""
 MOVIELENS = ("user", "item", "rating", "time")
 """Columns of MovieLens' ratings, whose older files have no header."""
+NO_TEXT = {
+    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "text in UTF-16"),
+    b"\x1f\x8b": "a gzip file without .gz in its name",
+    b"PK\3\4": "a zip archive or a spreadsheet",
+    b"PAR1": "a Parquet file",
+}
+"""What a file is, by its first bytes."""
 LONGEST_HEADER = 1_000_000
 """Bytes; a first line longer than this is no header."""
 
@@ -139,10 +146,12 @@ def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout
             if not line:
                 raise InputError(f"{path}: is empty, expected a header and interactions")
         following = file.read(1000)
-    if b"\0" in line + following:
-        raise InputError(f"{path}: is a binary file, expected a text table with a header")
-    if len(line) == LONGEST_HEADER:
-        raise InputError(f"{path}: has no line breaks, expected a text table with a header")
+    kind = next((kind for start, kind in NO_TEXT.items() if line.startswith(start)), None)
+    if kind or b"\0" in line + following:
+        kind = kind or "a binary file"
+        raise InputError(f"{path}: is {kind}, expected a text table with a header, in UTF-8")
+    if len(line) == LONGEST_HEADER or b"\r" in line.rstrip(b"\r\n"):
+        raise InputError(f"{path}: has no line feeds, expected a text table with a header")
     text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
     best = max(SEPARATORS, key=text.count)
     separator = (columns.separator or (best if best in text else " ")).replace("\\t", "\t")
