@@ -85,4 +85,9 @@ def run() -> None:
     # Read when torch is first imported. On a busy machine, threads that spin while they wait make a
     # training take ten times as long; threads that sleep cost next to nothing on an idle one.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    app(prog_name="elasticrec")
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or "TORCHELASTIC_RUN_ID" not in os.environ:
+        return app(prog_name="elasticrec")
+    from elasticrec.training.loop import follow
+    from elasticrec.training.sharding import together
+
+    together(lambda: app(prog_name="elasticrec"), follow)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from elasticrec.training.checkpoint import Clock, Progress, load_checkpoint, sav
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Loss
 from elasticrec.training.setup import MakeBase, keep_freed_memory, make_base
+from elasticrec.training.sharding import Ranks, one_line_if_lost
 from elasticrec.training.state import TrainingState
 from elasticrec.training.table import BlockTable
 
@@ -27,6 +29,8 @@ log = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = 60.0
 """Seconds between two checkpoints, at least."""
+SAVES_APART = 20.0
+"""And so many times as long as one takes."""
 
 
 class InterruptedTraining(Exception):  # noqa: N818 – asked for, not an error
@@ -106,46 +110,100 @@ def train(
     """
     clock = Clock()
     config = config.sized(split.train)
-    where = torch.device(pick_device(device))
-    if where.type == "cpu":
-        keep_freed_memory()
-    generator = torch.Generator(device=where).manual_seed(config.seed)
+    Ranks().device(torch.device(pick_device(device)))
     if config.cooccurrence and cooccurrence is None:
         with stage(f"counting co-occurrences of {split.n_items:,} items"):
             cooccurrence = count_cooccurrence(split.train, config.cooccurrence_k)
+    job = _Job(split, config, device, cooccurrence, make, loss, checkpoint, resume)
+    with one_line_if_lost():
+        state = _run(Ranks().say(job), clock, stop, report or _log, report_seconds)
+        table, choices = state.finish()
+    return Trained(table, config, state.progress, choices, state.validation.chosen)
+
+
+def follow() -> None:
+    """Take part in the trainings of rank 0 until it says that there are no more."""
+    job: _Job | None = None
+    with suppress(InterruptedTraining):
+        while job := Ranks().say(job):
+            state = _run(job, Clock())
+            state.collected(state.best)
+            job = None
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A training, as rank 0 tells it to the others; see `train`."""
+
+    split: Split
+    config: TrainConfig
+    device: str
+    cooccurrence: Cooccurrence | None
+    make: MakeBase
+    loss: Loss | None
+    checkpoint: Path | None
+    resume: bool
+
+
+def _run(
+    job: _Job,
+    clock: Clock,
+    stop: Callable[[], bool] = lambda: False,
+    report: Callable[[Step], None] = lambda _: None,
+    report_seconds: float = 10.0,
+) -> TrainingState:
+    """The state at the end of a training; what is read, written and reported, rank 0 does."""
+    ranks, split, config, checkpoint = Ranks(), job.split, job.config, job.checkpoint
+    where = ranks.device(torch.device(pick_device(job.device)))
+    if where.type == "cpu":
+        keep_freed_memory()
+    generator = torch.Generator(device=where).manual_seed(config.seed)
     with stage(f"first vectors of {split.n_items:,} items"):
-        base = make(split.train, config, generator)
-    state = TrainingState(split, config, base, generator, cooccurrence, loss)
+        first = replace(config, init="random") if ranks.rank else config  # rank 0's are dealt out
+        base = job.make(split.train, first, generator)
+    generator.set_state(ranks.say(generator.get_state()))
+    state = TrainingState(split, config, base, generator, job.cooccurrence, job.loss)
     fingerprint = split.fingerprint() if checkpoint else ""
-    if checkpoint and resume and checkpoint.exists():
-        state.restore(*load_checkpoint(checkpoint, config, fingerprint))
+    if ranks.say(bool(checkpoint and job.resume and checkpoint.exists())):
+        assert checkpoint is not None
+        found = ({}, Progress()) if ranks.rank else load_checkpoint(checkpoint, config, fingerprint)
+        state.restore(*found)
         log.info("resumed in epoch %d", state.progress.epoch + 1)
     progress = state.progress
     clock.start(progress)
 
-    def save() -> None:
+    def save() -> float:
+        """The seconds that it took."""
         clock.note(progress)
+        began = monotonic()
         if checkpoint:
-            save_checkpoint(checkpoint, state.tensors(), progress, config, fingerprint)
+            tensors = state.tensors()
+            if not ranks.rank:
+                save_checkpoint(checkpoint, tensors, progress, config, fingerprint)
+        return monotonic() - began
 
+    every = CHECKPOINT_SECONDS
     with fast_matmul():
         while progress.epoch < config.epochs and not progress.stopped:
             for batch in state.sampler.epoch(config.seed, progress.epoch, generator, progress.step):
                 state.step(batch)
-                if clock.passed("report", report_seconds):
-                    (report or _log)(_step(state, clock))
-                if stop():
-                    save()
+                to_report, to_save, to_stop = ranks.flags(
+                    clock.passed("report", report_seconds),
+                    clock.passed("checkpoint", every),
+                    stop(),
+                )
+                if to_report:
+                    report(_step(state, clock))
+                if to_save or to_stop:
+                    every = max(every, SAVES_APART * save())
+                if to_stop:
                     raise InterruptedTraining
             progress.epoch, progress.step = progress.epoch + 1, 0
             if progress.epoch % config.evaluate_every == 0 or progress.epoch == config.epochs:
                 clock.note(progress)
                 state.validate()
-            if clock.passed("checkpoint", CHECKPOINT_SECONDS):
-                save()
     save()
-    table, choices = state.finish()
-    return Trained(table, config, progress, choices, state.validation.chosen)
+    return state
 
 
 def choose_temperature(

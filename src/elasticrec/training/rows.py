@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.sharding import Ranks, exchange
 
 Tables = dict[str, Tensor]
 _LEAST = 1e-12
@@ -24,32 +25,71 @@ class Leaves:
     A base asks for each table that it needs, once, by `whole` or by `rows`.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        self.tables = tables
+    def __init__(
+        self, tables: Tables, ranks: Ranks | None = None, counts: dict[str, int] | None = None
+    ) -> None:
+        """Args: counts: by table, the numbers that all ranks together will ask for."""
+        self.tables, self.ranks, self.counts = tables, ranks or Ranks(), counts or {}
         self.tensors: Tables = {}
         """By table, the whole of it (V, D), or its touched rows (m, D)."""
         self.touched: dict[str, Tensor] = {}
-        """By table, the ascending numbers (m,) of its touched rows; none for whole tables."""
+        """By table, the ascending keys (m,) of its touched rows; none for whole tables."""
+        self._asked: dict[str, tuple[Tensor, list[int], list[int]]] = {}
 
     def whole(self, name: str) -> Tensor:
         """(V, D) a whole table."""
-        return self._leaf(name, self.tables[name].detach())
+        if self.ranks.size == 1:
+            return self._leaf(name, self.tables[name].detach())
+        order = self._order(name)
+        rows = self._rows(name, self.ranks.keys(name, order))
+        return self._leaf(name, torch.empty_like(rows).index_copy_(0, order, rows))
 
     def rows(self, name: str, numbers: Tensor) -> tuple[Tensor, Tensor]:
         """(m, D) the distinct rows of a table with these numbers, and (n,) each number's row.
 
         A table with no more rows than there are numbers is taken whole, which costs no more.
         """
-        if len(self.tables[name]) <= len(numbers):
+        length = self.ranks.lengths.get(name, len(self.tables[name]))
+        if length <= self.counts.get(name, len(numbers) if self.ranks.size == 1 else 0):
             return self.whole(name), numbers
-        self.touched[name], places = torch.unique(numbers, return_inverse=True)
-        return self._leaf(name, self.tables[name].index_select(0, self.touched[name])), places
+        keys = self.ranks.keys(name, numbers)
+        self.touched[name], places = torch.unique(keys, return_inverse=True)
+        return self._leaf(name, self._rows(name, self.touched[name])), places
 
     def places(self, name: str, numbers: Tensor) -> Tensor:
         """(n,) the rows of `tensors[name]` that hold the rows with these numbers of the table."""
         if name not in self.touched:
             return numbers
-        return torch.searchsorted(self.touched[name], numbers)
+        return torch.searchsorted(self.touched[name], self.ranks.keys(name, numbers))
+
+    def owned(self, grads: Tables) -> tuple[Tables, dict[str, Tensor]]:
+        """By table, the gradients of this rank's own rows, of all ranks, and the rows touched."""
+        if self.ranks.size == 1:
+            return grads, self.touched
+        summed, touched = {}, {}
+        for name, grad in grads.items():
+            rows, given, wanted = self._asked[name]
+            if name in self.touched:
+                touched[name], rows = torch.unique(rows, return_inverse=True)
+                found = exchange(grad, wanted, given)
+            else:
+                found = exchange(grad.index_select(0, self._order(name)), wanted, given)
+            n = len(touched.get(name, self.tables[name]))
+            summed[name] = found.new_zeros(n, *found.shape[1:]).index_add_(0, rows, found)
+        return summed, touched
+
+    def _rows(self, name: str, keys: Tensor) -> Tensor:
+        """(m, D) the rows of a table by rising key, from their owners."""
+        if self.ranks.size == 1:
+            return self.tables[name].index_select(0, keys)
+        rows, given, wanted = self._asked[name] = self.ranks.owners(name, keys)
+        return exchange(self.tables[name].index_select(0, rows), given, wanted)
+
+    def _order(self, name: str) -> Tensor:
+        """(V,) the numbers of all rows by rising key."""
+        ranks, device = self.ranks, self.tables[name].device
+        numbers = torch.arange(ranks.lengths[name], device=device)
+        return torch.cat([numbers[rank :: ranks.size] for rank in range(ranks.size)])
 
     def _leaf(self, name: str, values: Tensor) -> Tensor:
         if name in self.tensors:
@@ -124,13 +164,6 @@ class RowAdam:
             **{f"first.{name}": t for name, t in self.first.items()},
             **{f"second.{name}": t for name, t in self.second.items()},
         }
-
-    def restore(self, state: Tables, steps: int) -> None:
-        """Go on from what `state` gave."""
-        for name in self.tables:
-            self.first[name].copy_(state[f"first.{name}"])
-            self.second[name].copy_(state[f"second.{name}"])
-        self.steps = steps
 
     def _adam(self, w: Tensor, m: Tensor, v: Tensor, grad: Tensor, rate: float) -> None:
         """Adam's update in place."""

@@ -40,6 +40,27 @@ class Batch:
         parts = [self.seen, self.unseen.reshape(-1)]
         return parts if self.near is None else [*parts, self.near.clamp(min=0)]
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """By table, how many numbers of rows there are."""
+        return {"users": len(self.users), "items": sum(map(len, self.items))}
+
+    def share(self, number: int, of: int) -> Batch:
+        """One of several shares: users with all that is theirs, pairs in about equal numbers."""
+        B, n = len(self.seen), len(self.unseen)
+        ends = (B * number // of, B * (number + 1) // of)
+        low, high = (int(self.row[end]) if end < B else len(self.users) for end in ends)
+        first, last = torch.searchsorted(self.row, self.row.new_tensor([low, high])).tolist()
+        shared, taken = self.unseen.ndim == 1, self.taken
+        if taken is not None:
+            taken = taken[(taken >= low * n) & (taken < high * n)] - low * n
+        return Batch(
+            self.users[low:high], self.seen[first:last], self.row[first:last] - low,
+            self.unseen if shared else self.unseen[first:last], taken,
+            None if self.near is None else self.near[first:last],
+            None if self.weights is None else self.weights[first:last],
+        )  # fmt: skip
+
 
 class Sampler:
     """Draws batches; every epoch visits each train pair once, in an order fixed by (seed, epoch).

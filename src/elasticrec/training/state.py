@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 
 import numpy as np
@@ -18,6 +19,7 @@ from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Loss, Objective, Vectors, add_l2
 from elasticrec.training.rows import Leaves, RowAdam, Tables, learning_rate
 from elasticrec.training.sampler import Batch, Sampler
+from elasticrec.training.sharding import Ranks
 from elasticrec.training.table import BlockTable
 from elasticrec.training.validation import Validation, final_vectors
 
@@ -25,14 +27,15 @@ log = logging.getLogger(__name__)
 
 
 class TrainingState:
-    """Tables, moments, generator and progress of one training."""
+    """Tables, moments, generator and progress of one training; of rows, those of this rank."""
 
     def __init__(
         self, split: Split, config: TrainConfig, base: Base, generator: torch.Generator,
         cooccurrence: Cooccurrence | None = None, loss: Loss | None = None,
     ) -> None:  # fmt: skip
         """Args: config: already sized for the split."""
-        self.config, self.base, self.generator = config, base, generator
+        self.config, self.base, self.generator, self.ranks = config, base, generator, Ranks()
+        base.tables = self.ranks.dealt(base.tables)
         self.sampler = Sampler(
             split.train,
             config,
@@ -56,28 +59,34 @@ class TrainingState:
 
     def step(self, batch: Batch) -> None:
         """One step on one batch."""
-        leaves = Leaves(self.base.tables)
-        users, vectors = self.base.forward(leaves, batch)
+        share, ranks = batch, self.ranks
+        if ranks.size > 1:
+            share = batch.share(ranks.rank, ranks.size)
+        leaves = Leaves(self.base.tables, ranks, batch.counts)
+        users, vectors = self.base.forward(leaves, share)
         seen, unseen, *near = vectors
         loss = self.loss(
-            Vectors(users, seen, unseen.view(*batch.unseen.shape, -1), near[0] if near else None),
-            batch,
+            Vectors(users, seen, unseen.view(*share.unseen.shape, -1), near[0] if near else None),
+            share,
         )
+        if share is not batch:  # a mean over its own pairs
+            loss = loss * (len(share.seen) / len(batch.seen))
         found = torch.autograd.grad(loss, list(leaves.tensors.values()))
         grads = dict(zip(leaves.tensors, found, strict=True))
         with torch.no_grad():
             if self.config.l2:
-                add_l2(self.config.l2 / len(batch.seen), leaves, grads, batch)
+                add_l2(self.config.l2 / len(batch.seen), leaves, grads, share)
             rate = learning_rate(self.config, self.progress.steps, self.n_steps)
-            self.optimizer.step(grads, leaves.touched, rate)
-            self._loss_sum += loss
+            self.optimizer.step(*leaves.owned(grads), rate)
+            if len(share.seen):
+                self._loss_sum += loss
         self._loss_count += 1
         self.progress.step += 1
         self.progress.steps += 1
 
     def mean_loss(self) -> float:
         """Mean loss since the latest validation; one that is not finite is refused."""
-        loss = float(self._loss_sum) / max(self._loss_count, 1)
+        loss = self.ranks.total(float(self._loss_sum)) / max(self._loss_count, 1)
         if not np.isfinite(loss):
             raise InputError(
                 f"the loss is {loss} in epoch {self.progress.epoch + 1}, expected a finite number: "
@@ -87,11 +96,12 @@ class TrainingState:
         return loss
 
     def validate(self) -> None:
-        """Validate; keep the best tables; decide whether to stop early."""
+        """Validate on rank 0; keep the best tables; decide whether to stop early."""
         progress, config = self.progress, self.config
         loss = self.mean_loss()
         with stage(f"validation after epoch {progress.epoch}"):
-            value = self.validation.value(self.base)
+            whole = self.collected(self.base.tables)
+            value = self.ranks.say(0.0 if self.ranks.rank else self.validation.value(whole))
         seconds = round(progress.seconds, 2), round(progress.cpu_seconds, 2)
         progress.validations.append(
             {
@@ -110,28 +120,32 @@ class TrainingState:
             progress.since_best += 1
             progress.stopped = bool(config.patience) and progress.since_best >= config.patience
 
+    def collected(self, tables: Tables) -> Base:
+        """The base with whole tables, on rank 0."""
+        whole = copy.copy(self.base)
+        whole.tables = {name: self.ranks.collected(name, t) for name, t in tables.items()}
+        return whole
+
     def finish(self) -> tuple[BlockTable, list[Choice]]:
         """The block table of the best validation, and how recency and exponent were chosen."""
-        config = self.config
+        config, base = self.config, self.collected(self.best or self.base.tables)
         choices: list[Choice | None] = []
-        for name, best in self.best.items():
-            self.base.tables[name].copy_(best)
         if config.recency < 0 and config.score == "aligned":
             with stage("choosing the recency"):
-                choices.append(self.validation.choose_recency(self.base))
+                choices.append(self.validation.choose_recency(base))
         exponent = 0.0
         if config.loss == "softmax":
             with stage("choosing the popularity exponent"):
-                choice = self.validation.choose_exponent(self.base)
+                choice = self.validation.choose_exponent(base)
             exponent = float(choice.chosen) if choice else max(config.popularity_exponent, 0.0)
             if config.popularity_exponent < 0:
                 choices.append(choice)
-        users, items = final_vectors(self.base, config)
+        users, items = final_vectors(base, config)
         blocks = items.reshape(len(items), config.n_blocks, config.block_size)
         table = BlockTable(
             blocks=blocks.cpu().numpy().astype(np.float32),
             users=None if users is None else users.cpu().numpy().astype(np.float32),
-            base=self.base.name,
+            base=base.name,
             score=config.score,
             cosine=config.loss == "softmax" and config.score == "aligned",
             popularity_exponent=exponent,
@@ -140,23 +154,34 @@ class TrainingState:
         return table, [choice for choice in choices if choice]
 
     def tensors(self) -> Tables:
-        """Every tensor of the state, for a checkpoint."""
+        """Every tensor of the state, for a checkpoint; on rank 0."""
+        loss = self.ranks.total(float(self._loss_sum))
+        return {
+            **{
+                name: self.ranks.collected(name.partition(".")[2], part)
+                for name, part in self._own().items()
+            },
+            "generator": self.generator.get_state().cpu(),
+            "loss": torch.tensor([loss, self._loss_count], dtype=torch.float64),
+        }
+
+    def restore(self, tensors: Tables, progress: Progress) -> None:
+        """Go on from what `tensors` gave, which rank 0 has."""
+        small = {name: tensors[name] for name in ("generator", "loss") if name in tensors}
+        progress, small = self.ranks.say((progress, small))
+        if progress.validations:
+            self.best = {name: torch.empty_like(t) for name, t in self.base.tables.items()}
+        for name, part in self._own().items():
+            self.ranks.deal(tensors.get(name), part)
+        self.generator.set_state(small["generator"])
+        self._loss_sum.fill_(0.0 if self.ranks.rank else float(small["loss"][0]))
+        self._loss_count = int(small["loss"][1])
+        self.progress, self.optimizer.steps = progress, progress.steps
+
+    def _own(self) -> Tables:
+        """By name, this rank's rows of all tables, best tables and moments."""
         return {
             **{f"table.{name}": t for name, t in self.base.tables.items()},
             **{f"best.{name}": t for name, t in self.best.items()},
             **self.optimizer.state(),
-            "generator": self.generator.get_state().cpu(),
-            "loss": torch.tensor([float(self._loss_sum), self._loss_count], dtype=torch.float64),
         }
-
-    def restore(self, tensors: Tables, progress: Progress) -> None:
-        """Go on from what `tensors` gave."""
-        for name, table in self.base.tables.items():
-            table.copy_(tensors[f"table.{name}"])
-            if f"best.{name}" in tensors:
-                self.best[name] = tensors[f"best.{name}"].to(table.device)
-        self.optimizer.restore(tensors, progress.steps)
-        self.generator.set_state(tensors["generator"])
-        self._loss_sum.fill_(float(tensors["loss"][0]))
-        self._loss_count = int(tensors["loss"][1])
-        self.progress = progress
