@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from math import log2, sqrt
+from typing import Any
 
 import numpy as np
 import torch
@@ -98,3 +99,58 @@ def diversity_reference(blocks: Tensor) -> Tensor:
         for m in range(n + 1, N):
             total = total + (blocks[:, n] - blocks[:, m]).square().sum(dim=1)
     return total.mean()
+
+
+def recall_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
+    """Share of all relevant items that are among the first k; `ranked` is best first."""
+    wanted = _wanted(relevant)
+    return len(wanted.intersection(ranked[:k])) / len(wanted)
+
+
+def ndcg_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
+    """Discounted gain of the first k, 1 / log2(place + 1), as a share of the best possible one.
+
+    The best list has min(k, number of relevant items) hits on top.
+    """
+    wanted = _wanted(relevant)
+    gain = sum(1 / log2(rank + 2) for rank, item in enumerate(ranked[:k]) if item in wanted)
+    return gain / sum(1 / log2(rank + 2) for rank in range(min(k, len(wanted))))
+
+
+def hit_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
+    """1.0 if any of the first k is relevant, else 0.0."""
+    return float(not _wanted(relevant).isdisjoint(ranked[:k]))
+
+
+def mrr_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
+    """1 / place of the first hit among the first k; 0.0 without any."""
+    wanted = _wanted(relevant)
+    return next((1 / place for place, item in enumerate(ranked[:k], 1) if item in wanted), 0.0)
+
+
+def map_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
+    """Sum over hits among the first k of the share of hits up to there, by the most hits possible.
+
+    Most possible are min(k, number of relevant items).
+    """
+    wanted = _wanted(relevant)
+    places = [place for place, item in enumerate(ranked[:k], 1) if item in wanted]
+    shares = (hits / place for hits, place in enumerate(places, 1))
+    return sum(shares) / min(k, len(wanted))
+
+
+def _wanted(relevant: Collection[Any]) -> set[Any]:
+    """The relevant items as a set; without any, no metric is defined."""
+    if not relevant:
+        raise ValueError("no relevant item; expected at least one (leave such users out)")
+    return set(relevant)
+
+
+METRICS = {
+    "recall": recall_at,
+    "ndcg": ndcg_at,
+    "hit": hit_at,
+    "mrr": mrr_at,
+    "map": map_at,
+}
+"""The definition of each metric of hits."""

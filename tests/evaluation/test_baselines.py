@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from elasticrec.evaluation.baselines import BaselineConfig, evaluate_baselines, evaluate_itemknn
-from elasticrec.evaluation.metrics import recall_at
 from elasticrec.evaluation.ranking import queries_of
+from tests.twins import recall_at
 
 pytest.importorskip("torch")
 

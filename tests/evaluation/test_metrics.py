@@ -11,18 +11,13 @@ from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import (
-    METRICS,
     NOT_LISTED,
     Metric,
-    hit_at,
-    map_at,
     metrics_from_ranks,
-    mrr_at,
-    ndcg_at,
     parse_metric,
     parse_metrics,
-    recall_at,
 )
+from tests.twins import METRICS, hit_at, map_at, mrr_at, ndcg_at, recall_at
 
 NAMES = [f"{name}@5" for name in METRICS]
 

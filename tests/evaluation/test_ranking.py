@@ -14,11 +14,12 @@ from hypothesis.extra.numpy import arrays
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.metrics import METRICS, metrics_from_ranks
+from elasticrec.evaluation.metrics import metrics_from_ranks
 from elasticrec.evaluation.ranking import Evaluation, evaluate, evaluate_vectors, queries_of
 from elasticrec.evaluation.scoring import effective
 from elasticrec.training.table import BlockTable
 from tests.twins import (
+    METRICS,
     coverage_of,
     diversity_of,
     gini_of,

@@ -1,8 +1,15 @@
 """Metrics of hits and of lists: of many users, from the ranks of their relevant items alone.
 
-`recall_at`, `ndcg_at`, … are the definitions of hits, one list at a time, and `metrics_from_ranks`
-their fast twin. The others look at all that is listed, relevant or not, by the train pairs and no
-model, so that models of any kind stand side by side:
+Of hits among the first K, for a user with R relevant items, whose hits stand at places p from 1:
+
+- recall: hits / R.
+- ndcg: the sum of 1 / log2(p + 1), as a share of the best possible one, min(K, R) hits on top.
+- hit: 1 with a hit, else 0.
+- mrr: 1 / p of the first hit; 0 without any.
+- map: the sum over hits of the share of hits up to there, divided by min(K, R).
+
+The others look at all that is listed, relevant or not, by the train pairs and no model, so that
+models of any kind stand side by side:
 
 - coverage: the share of all items that are listed at all.
 - gini: how unequally often items are listed, half the mean difference of two by the mean.
@@ -12,10 +19,9 @@ model, so that models of any kind stand side by side:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from math import log2
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,59 +43,8 @@ NOT_LISTED = np.iinfo(np.int32).max
 """The rank of a relevant item that no list holds: below every K."""
 
 
-def recall_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
-    """Share of all relevant items that are among the first k; `ranked` is best first."""
-    wanted = _wanted(relevant)
-    return len(wanted.intersection(ranked[:k])) / len(wanted)
-
-
-def ndcg_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
-    """Discounted gain of the first k, 1 / log2(place + 1), as a share of the best possible one.
-
-    The best list has min(k, number of relevant items) hits on top.
-    """
-    wanted = _wanted(relevant)
-    gain = sum(1 / log2(rank + 2) for rank, item in enumerate(ranked[:k]) if item in wanted)
-    return gain / sum(1 / log2(rank + 2) for rank in range(min(k, len(wanted))))
-
-
-def hit_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
-    """1.0 if any of the first k is relevant, else 0.0."""
-    return float(not _wanted(relevant).isdisjoint(ranked[:k]))
-
-
-def mrr_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
-    """1 / place of the first hit among the first k; 0.0 without any."""
-    wanted = _wanted(relevant)
-    return next((1 / place for place, item in enumerate(ranked[:k], 1) if item in wanted), 0.0)
-
-
-def map_at(k: int, ranked: Sequence[Any], relevant: Collection[Any]) -> float:
-    """Sum over hits among the first k of the share of hits up to there, by the most hits possible.
-
-    Most possible are min(k, number of relevant items).
-    """
-    wanted = _wanted(relevant)
-    places = [place for place, item in enumerate(ranked[:k], 1) if item in wanted]
-    shares = (hits / place for hits, place in enumerate(places, 1))
-    return sum(shares) / min(k, len(wanted))
-
-
-def _wanted(relevant: Collection[Any]) -> set[Any]:
-    """The relevant items as a set; without any, no metric is defined."""
-    if not relevant:
-        raise ValueError("no relevant item; expected at least one (leave such users out)")
-    return set(relevant)
-
-
-METRICS: dict[str, Callable[[int, Sequence[Any], Collection[Any]], float]] = {
-    "recall": recall_at,
-    "ndcg": ndcg_at,
-    "hit": hit_at,
-    "mrr": mrr_at,
-    "map": map_at,
-}
-"""The definition of each metric of hits by its name before the `@`."""
+METRICS = ("recall", "ndcg", "hit", "mrr", "map")
+"""Metrics of hits: each from the ranks of the relevant items of one user."""
 
 LISTWISE = ("coverage", "gini", "novelty", "diversity")
 """Metrics of all that is listed, relevant or not."""
