@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import time
+from math import log2
 
 import numpy as np
 
 from benchmarks.lines import append, comparison
 from elasticrec.data.interactions import Pairs
-from elasticrec.evaluation.metrics import METRICS, parse_metrics
+from elasticrec.evaluation.metrics import Metric, parse_metrics
 from elasticrec.evaluation.ranking import Queries, evaluate_vectors, pick_device
 
 N_USERS, N_ITEMS, DIMENSIONS = 52_643, 91_599, 128
@@ -59,9 +60,18 @@ def plain_evaluation(users: np.ndarray, items: np.ndarray, asked: Queries) -> di
         for row in range(len(scores)):
             relevant = set(asked.relevant.of(start + row).tolist())
             for metric in metrics:
-                value = METRICS[metric.name](metric.k, ranked[row].tolist(), relevant)
+                value = plain_metric(metric, ranked[row].tolist(), relevant)
                 totals[str(metric)] += value / len(users)
     return totals
+
+
+def plain_metric(metric: Metric, ranked: list[int], relevant: set[int]) -> float:
+    """Recall or NDCG of one list."""
+    hits = [place for place, item in enumerate(ranked[: metric.k], start=1) if item in relevant]
+    if metric.name == "recall":
+        return len(hits) / len(relevant)
+    best = range(1, min(metric.k, len(relevant)) + 1)
+    return sum(1 / log2(place + 1) for place in hits) / sum(1 / log2(place + 1) for place in best)
 
 
 def main() -> None:

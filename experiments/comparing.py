@@ -73,14 +73,12 @@ def record(
         "metrics": found.metrics | {"users": found.n_users},
     }
     line = lines.append(experiment, about | dict(fields))
-    if found.per_user is not None:
-        keep_values(line, found)
+    keep_values(line, found)
     return line
 
 
 def keep_values(line: Mapping[str, Any], found: Evaluation, folder: Path | None = None) -> None:
     """Write the values per user of a line's evaluation."""
-    assert found.per_user is not None
     path = _path(line, folder or VALUES)
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = {name: found.per_user[name].astype(np.float32) for name in TESTED}

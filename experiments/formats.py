@@ -25,7 +25,6 @@ from elasticrec.evaluation.ranking import (
     evaluate_scores,
     pick_device,
     queries_of,
-    users_at_once,
 )
 from elasticrec.evaluation.scoring import effective
 from elasticrec.presets import PRESETS
@@ -171,8 +170,7 @@ class Old:
         asked = queries_of(self.split, "validation", users)
         score = self._scorer(asked.users, weight)
         return evaluate_scores(
-            score, asked, metrics=METRICS, device=self.device, keep_per_user=True,
-            batch_size=users_at_once(self.split.n_items, self.device),
+            score, asked, metrics=METRICS, device=self.device,
         )  # fmt: skip
 
     def even_weight(self, users: np.ndarray) -> float:

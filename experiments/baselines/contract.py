@@ -30,7 +30,6 @@ from elasticrec.evaluation.ranking import (
     evaluate_vectors,
     pick_device,
     queries_of,
-    users_at_once,
 )
 from elasticrec.files import written_whole
 from elasticrec.space import Budget
@@ -111,7 +110,7 @@ class Fitted:
         assert self.users is not None
         return evaluate_vectors(
             self.users[asked.users].astype(np.float32), decoded, asked,
-            metrics=metrics, device=device, keep_per_user=True,
+            metrics=metrics, device=device,
         )  # fmt: skip
 
     def _renumbered(self, asked: Queries) -> Queries:
@@ -213,19 +212,15 @@ def _evaluate_votes(
     from scipy.sparse import csr_matrix
 
     where, V = pick_device(device), neighbours.n_items
-    size = users_at_once(V, where)
     target, slot = np.nonzero(neighbours.votes)
     voter = neighbours.numbers[target, slot].astype(np.int64)
     worth = neighbours.values[neighbours.votes[target, slot]].astype(np.float32)
     lists = csr_matrix((worth, (voter, target)), shape=(V, V))
     histories = asked.seen.csr().astype(np.float32)
-    scores = torch.empty((min(size, len(asked.users)), V), device=where)
 
     def score_batch(start: int, stop: int) -> Tensor:
-        out = scores[: stop - start].zero_()
+        out = torch.zeros((stop - start, V), device=where)
         add_votes(out, (histories[start:stop] @ lists).tocsr())
         return out
 
-    return evaluate_scores(
-        score_batch, asked, metrics=metrics, batch_size=size, device=where, keep_per_user=True
-    )
+    return evaluate_scores(score_batch, asked, metrics=metrics, device=where)

@@ -158,7 +158,5 @@ def _values(split: Split, config: TrainConfig, device: str) -> np.ndarray:
     table = train(split, config, device=device, report=lambda _: None).table
     found = evaluate(
         table, split, part="validation", metrics=[config.metric], device=device,
-        keep_per_user=True,
     )  # fmt: skip
-    assert found.per_user is not None
     return found.per_user[config.metric]

@@ -69,7 +69,7 @@ def random_table(split: Split, seed: int) -> BlockTable:
 
 
 def measured(table: BlockTable, split: Split) -> Evaluation:
-    return evaluate(table, split, metrics=NAMES, keep_per_user=True, device="cpu")
+    return evaluate(table, split, metrics=NAMES, device="cpu")
 
 
 def test_same_numbering(planted: Split) -> None:
@@ -102,10 +102,3 @@ def test_other_users_are_refused(planted: Split) -> None:
     table = random_table(planted, 1)
     with pytest.raises(InputError, match="not all the same; expected models of the same split"):
         compare(measured(table, planted), measured(table, renamed), (planted, renamed))
-
-
-def test_per_user_values_are_needed(planted: Split) -> None:
-    table = random_table(planted, 1)
-    without = evaluate(table, planted, metrics=NAMES, device="cpu")
-    with pytest.raises(InputError, match="keep_per_user=True"):
-        compare(without, measured(table, planted), (planted, planted))

@@ -72,7 +72,7 @@ SCORES = np.array([[9, 8, 1, 5, 7], [2, 2, 9, 2, 1], [0, 0, 0, 0, 1.0]])
 
 def test_known_answers_on_test() -> None:
     # First user, 0 and 1 hidden: lists 4, 3, 2. Second, 2 hidden: 0, 1, 3 by index, then 4.
-    found = evaluate(scored(SCORES), SPLIT, metrics=NAMES, keep_per_user=True, device="cpu")
+    found = evaluate(scored(SCORES), SPLIT, metrics=NAMES, device="cpu")
     assert found.users.tolist() == [0, 1]
     assert found.n_users == 2
     np.testing.assert_allclose(found.per_user["recall@1"], [0.5, 0])
@@ -92,24 +92,16 @@ def test_coverage_counts_items_on_lists_of_its_length() -> None:
 
 
 def test_validation_hides_train_alone() -> None:
-    found = evaluate(
-        scored(SCORES), SPLIT, part="validation", metrics=["recall@1"], keep_per_user=True
-    )
+    found = evaluate(scored(SCORES), SPLIT, part="validation", metrics=["recall@1"])
     assert found.users.tolist() == [0, 2]
     # The first user's validation item 1 is best once 0 is hidden; the third's, 3, is not.
     assert found.per_user["recall@1"].tolist() == [1, 0]
 
 
 def test_some_users_in_any_order() -> None:
-    found = evaluate(
-        scored(SCORES), SPLIT, users=np.array([2, 1, 0]), metrics=NAMES, keep_per_user=True
-    )
+    found = evaluate(scored(SCORES), SPLIT, users=np.array([2, 1, 0]), metrics=NAMES)
     assert found.users.tolist() == [1, 0]
     np.testing.assert_allclose(found.per_user["recall@1"], [0, 0.5])
-
-
-def test_per_user_values_are_kept_on_demand_only() -> None:
-    assert evaluate(scored(SCORES), SPLIT).per_user is None
 
 
 @st.composite
@@ -127,9 +119,7 @@ def worlds(draw) -> tuple[np.ndarray, Split]:
 def in_batches(table, split: Split, size: int | None, metrics) -> Evaluation:
     asked = queries_of(split)
     persons, items = effective(replace(table, users=table.users[asked.users]))
-    return evaluate_vectors(
-        persons, items, asked, metrics=metrics, batch_size=size, device="cpu", keep_per_user=True
-    )
+    return evaluate_vectors(persons, items, asked, metrics=metrics, batch_size=size, device="cpu")
 
 
 @settings(deadline=None, max_examples=120)
@@ -173,7 +163,7 @@ def test_counting_ranks_agrees_with_making_lists(world) -> None:
             higher = (s[open_] > s[item]) | ((s[open_] == s[item]) & (open_ < item))
             ranks.append(higher.sum())
     counted = metrics_from_ranks(np.array(ranks), asked.relevant.indptr, NAMES)
-    listed = evaluate(scored(scores), split, metrics=NAMES, keep_per_user=True).per_user
+    listed = evaluate(scored(scores), split, metrics=NAMES).per_user
     for name in NAMES:
         np.testing.assert_array_equal(counted[name], listed[name])
 
@@ -203,8 +193,8 @@ def test_both_scores_are_ranked_as_their_twins_say(score: str, reference) -> Non
     users = rng.integers(-3, 4, size=(8, 6)).astype(np.float32)
     blocks = rng.integers(-3, 4, size=(20, 3, 2))
     twin = np.array([[reference(u, e, range(3), 3) for e in blocks] for u in users])
-    expected = evaluate(scored(twin), split, metrics=NAMES, keep_per_user=True)
-    found = evaluate(make_table(users, blocks, score), split, metrics=NAMES, keep_per_user=True)
+    expected = evaluate(scored(twin), split, metrics=NAMES)
+    found = evaluate(make_table(users, blocks, score), split, metrics=NAMES)
     assert found.metrics == expected.metrics
 
 
@@ -243,8 +233,8 @@ def test_gpu_agrees_with_cpu() -> None:
         rng.integers(-2, 3, size=(200, 16)).astype(np.float32),
         rng.integers(-2, 3, size=(3000, 2, 8)),
     )
-    on_cpu = evaluate(table, split, metrics=NAMES, keep_per_user=True, device="cpu")
-    on_gpu = evaluate(table, split, metrics=NAMES, keep_per_user=True, device="cuda")
+    on_cpu = evaluate(table, split, metrics=NAMES, device="cpu")
+    on_gpu = evaluate(table, split, metrics=NAMES, device="cuda")
     assert on_gpu.metrics == on_cpu.metrics
     for name in NAMES:
         np.testing.assert_array_equal(on_gpu.per_user[name], on_cpu.per_user[name])

@@ -60,7 +60,7 @@ def test_welch_agrees_with_scipy():
 def recorded(planted, method, values, seed=0, **more):
     per_user = {name: np.array(values, dtype=float) for name in comparing.TESTED}
     metrics = {name: float(np.mean(values)) for name in comparing.TESTED}
-    found = Evaluation(metrics, len(values), np.arange(len(values)), per_user)
+    found = Evaluation(metrics, np.arange(len(values)), per_user)
     fields = {
         "dataset": "goodbooks", "part": "validation", "method": method, "person": "history",
         "bytes_per_item": 11, "seed": seed, "config": {},

@@ -96,10 +96,9 @@ def _columns(
 
 def _write_per_user(path: Path, model: Model, found: Evaluation) -> None:
     """Write one row per evaluated user: her original id and her values."""
-    values = found.per_user or {}
     ids = model.split.user_ids.take(found.users).values.tolist()
-    columns = [column.tolist() for column in values.values()]
-    write_csv(path, ["user", *values], zip(ids, *columns, strict=True))
+    columns = [column.tolist() for column in found.per_user.values()]
+    write_csv(path, ["user", *found.per_user], zip(ids, *columns, strict=True))
 
 
 def _print_json(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest] | None) -> None:

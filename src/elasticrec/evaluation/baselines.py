@@ -16,7 +16,6 @@ from elasticrec.evaluation.ranking import (
     Queries,
     as_tensor,
     evaluate_scores,
-    users_at_once,
 )
 from elasticrec.settings import Count, check
 
@@ -43,8 +42,7 @@ def evaluate_popularity(
 ) -> Evaluation:
     """The same list for everyone: items by how many users took them in train."""
     score = partial(_alike, asked.train.per_item.astype(np.float32))
-    size = users_at_once(asked.train.n_items, "cpu")
-    return evaluate_scores(score, asked, metrics=metrics, batch_size=size, keep_per_user=True)
+    return evaluate_scores(score, asked, metrics=metrics)
 
 
 def _alike(scores: np.ndarray, start: int, stop: int) -> Tensor:
@@ -65,8 +63,7 @@ def evaluate_itemknn(
     item, place = np.nonzero(near.items >= 0)
     similar = csr_matrix((near.weights[item, place], (near.items[item, place], item)), shape=(V, V))
     score = partial(_summed, asked.train.rows(asked.users).csr(), similar)
-    size = users_at_once(V, "cpu")
-    return evaluate_scores(score, asked, metrics=metrics, batch_size=size, keep_per_user=True)
+    return evaluate_scores(score, asked, metrics=metrics)
 
 
 def _summed(histories: csr_matrix, similar: csr_matrix, start: int, stop: int) -> Tensor:

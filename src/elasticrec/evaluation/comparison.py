@@ -61,12 +61,9 @@ def compare(
     """A paired t-test of first - second for each metric of both, users matched by original id.
 
     Args:
-        first, second: evaluations that kept their per-user values.
         splits: the split of each; users and items may be numbered differently, but the evaluated
             users must have the same relevant items, or the models cannot be compared.
     """
-    if first.per_user is None or second.per_user is None:
-        raise InputError("an evaluation without per-user values; expected keep_per_user=True")
     places = _places(first, second, splits, part)
     return {
         name: paired_t_test(values, second.per_user[name][places])

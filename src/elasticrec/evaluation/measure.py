@@ -22,7 +22,6 @@ from elasticrec.evaluation.ranking import (
     evaluate_scores,
     pick_device,
     queries_of,
-    users_at_once,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ def measure(
     vectors: np.ndarray | None = None,
     metrics: Iterable[str] = ("recall@50",),
     device: str = "auto",
-    keep_per_user: bool = True,
 ) -> Evaluation:
     """Evaluate a composition on the relevant items of a part, by exact ranking.
 
@@ -77,9 +75,7 @@ def measure(
         partial(_scores, scorer, history, ages, known, votes),
         asked,
         metrics=metrics,
-        batch_size=users_at_once(codes.n_items, scorer.device),
         device=scorer.device,
-        keep_per_user=keep_per_user,
     )
 
 

@@ -84,28 +84,26 @@ class Evaluation:
 
     metrics: dict[str, float]
     """By name: means over users such as `recall@20`, and `coverage@20` and `gini@20` of all."""
-    n_users: int
-    """Users with relevant items, who count in the means."""
     users: np.ndarray
-    """(n_users,) their numbers."""
-    per_user: dict[str, np.ndarray] | None = None
-    """Each mean's values per user, parallel to `users`, where they were kept."""
+    """(n_users,) numbers of the users with relevant items, who count in the means."""
+    per_user: dict[str, np.ndarray]
+    """Each mean's values per user, parallel to `users`."""
     baselines: dict[str, Evaluation] = field(default_factory=dict)
     """Baselines by name, on the same users, where they were asked for."""
 
     def __repr__(self) -> str:
         ranked = {"model": self, **self.baselines} if self.baselines else {"": self}
-        lines = [
-            ", ".join(f"{metric} {value:.4f}" for metric, value in each.metrics.items())
-            for each in ranked.values()
-        ]
         width = max(map(len, ranked))
-        named = [f"{name:{width}} {line}".strip() for name, line in zip(ranked, lines, strict=True)]
-        return (
-            "\n".join([*named, f"{self.n_users:,} users"])
-            if self.baselines
-            else (f"{named[0]}, {self.n_users:,} users")
-        )
+        lines = [
+            f"{name:{width}} {', '.join(f'{m} {v:.4f}' for m, v in each.metrics.items())}".strip()
+            for name, each in ranked.items()
+        ]
+        return ("\n" if self.baselines else ", ").join([*lines, f"{self.n_users:,} users"])
+
+    @property
+    def n_users(self) -> int:
+        """Users who count in the means."""
+        return len(self.users)
 
 
 def evaluate(
@@ -116,7 +114,6 @@ def evaluate(
     metrics: Iterable[str] = DEFAULT_METRICS,
     users: np.ndarray | None = None,
     device: str = "auto",
-    keep_per_user: bool = False,
 ) -> Evaluation:
     """Evaluate a table on the relevant items of a part, by exact ranking over all items.
 
@@ -135,9 +132,7 @@ def evaluate(
     else:
         vectors = table.users[asked.users]
     persons, items = effective(replace(table, users=vectors), split.train.per_item)
-    return evaluate_vectors(
-        persons, items, asked, metrics=metrics, device=device, keep_per_user=keep_per_user
-    )
+    return evaluate_vectors(persons, items, asked, metrics=metrics, device=device)
 
 
 def evaluate_vectors(
@@ -148,7 +143,6 @@ def evaluate_vectors(
     metrics: Iterable[str] = DEFAULT_METRICS,
     batch_size: int | None = None,
     device: str = "auto",
-    keep_per_user: bool = False,
 ) -> Evaluation:
     """Evaluate the products of persons (n, k) and items (V, k) on each person's relevant items."""
     import torch
@@ -163,9 +157,8 @@ def evaluate_vectors(
         partial(_products, here[0], here[1], where),
         asked,
         metrics=metrics,
-        batch_size=batch_size or users_at_once(len(E), where),
+        batch_size=batch_size,
         device=where,
-        keep_per_user=keep_per_user,
     )
 
 
@@ -178,14 +171,18 @@ def evaluate_scores(
     asked: Queries,
     *,
     metrics: Iterable[str] = DEFAULT_METRICS,
-    batch_size: int = 256,
+    batch_size: int | None = None,
     device: str = "cpu",
-    keep_per_user: bool = False,
 ) -> Evaluation:
-    """Evaluate any scores on each person's relevant items; the rest is as in `evaluate`."""
+    """Evaluate any scores on each person's relevant items; the rest is as in `evaluate`.
+
+    Args:
+        batch_size: persons at once; by default as many as memory is meant for.
+    """
     asked_for = parse_metrics(metrics)
     k = max(metric.k for metric in asked_for)
-    ranks, lists = rank_relevant(score_batch, asked, k, batch_size=batch_size, device=device)
+    size = batch_size or users_at_once(asked.train.n_items, device)
+    ranks, lists = rank_relevant(score_batch, asked, k, batch_size=size, device=device)
     by_hits = [str(metric) for metric in asked_for if metric.name not in LISTWISE]
     by_lists = [str(metric) for metric in asked_for if metric.name in LISTWISE]
     per_user = metrics_from_ranks(ranks, asked.relevant.indptr, by_hits)
@@ -196,9 +193,8 @@ def evaluate_scores(
     means = {**together, **{name: float(values.mean()) for name, values in per_user.items()}}
     return Evaluation(
         metrics={str(metric): means[str(metric)] for metric in asked_for},
-        n_users=len(asked.users),
         users=asked.users,
-        per_user=per_user if keep_per_user else None,
+        per_user=per_user,
     )
 
 

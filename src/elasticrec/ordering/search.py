@@ -153,7 +153,6 @@ class _Search:
             metrics=(self.config.metric,),
             device=self.device,
         )
-        assert found.per_user is not None
         return found.per_user[self.config.metric]
 
     def vote_weight(self, cosines: np.ndarray, person: Person) -> tuple[VoteWeight, Choice]:

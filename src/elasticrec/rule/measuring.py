@@ -38,7 +38,6 @@ class Measure:
             found = self._of_blocks(self.space, candidate, users)
         else:
             found = self._of_levels(self.space, candidate, users)
-        assert found.per_user is not None
         return found.per_user[self.metric]
 
     def _of_levels(self, space: Levels, candidate: np.ndarray, users: np.ndarray) -> Evaluation:
@@ -75,5 +74,4 @@ class Measure:
             queries_of(split, "validation", users),
             metrics=(self.metric,),
             device=self.device,
-            keep_per_user=True,
         )

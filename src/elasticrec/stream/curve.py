@@ -123,8 +123,8 @@ def prefix_composition(index: StreamIndex, n_bytes: int) -> Composition:
 
 def _chance(whole: Evaluation, other: Evaluation, metric: str) -> float:
     """Probability that chance alone sets two evaluations of the same users so far apart."""
-    ours, theirs = (each.per_user or {} for each in (whole, other))
-    return paired_t_test(ours[metric], theirs[metric]).p if whole.n_users > 1 else 1.0
+    ours, theirs = whole.per_user[metric], other.per_user[metric]
+    return paired_t_test(ours, theirs).p if whole.n_users > 1 else 1.0
 
 
 def _rounded(metrics: dict[str, float]) -> dict[str, float]:

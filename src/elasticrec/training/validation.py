@@ -48,7 +48,6 @@ class Validation:
         for recency in sorted({0.0, *self.config.recencies}):
             self.recency = recency
             ranked = self._evaluate(self._sums(items), items)
-            assert ranked.per_user is not None
             found[f"{recency:g}"] = ranked.per_user[self.config.metric][None]
         choice = choose("recency", found, "0", doubt=self.config.doubt)
         self.recency = float(choice.chosen)
@@ -70,7 +69,6 @@ class Validation:
         for exponent in candidates:
             factors = torch.from_numpy(popularity_factors(self.popularity, exponent))
             ranked = self._evaluate(persons, items * factors.to(items.device)[:, None])
-            assert ranked.per_user is not None
             found[f"{exponent:g}"] = ranked.per_user[self.config.metric][None]
             value = ranked.metrics[self.config.metric]
             best, worse = (value, 0) if value > best else (best, worse + 1)
@@ -102,7 +100,6 @@ class Validation:
             self.asked,
             metrics=(self.config.metric,),
             device=items.device.type,
-            keep_per_user=True,
         )
 
 
