@@ -36,7 +36,7 @@ def test_other_files_are_refused(tmp_path):
     (tmp_path / "text").write_text("no stream")
     (tmp_path / "empty").write_bytes(b"")
     for name in ("text", "empty", "none"):
-        with pytest.raises(InputError, match=f"{name}: |expected the head of a stream"):
+        with pytest.raises(InputError, match=f"^{tmp_path / name}: "):
             read_index(tmp_path / name)
 
 

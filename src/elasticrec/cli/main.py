@@ -77,7 +77,7 @@ def root(
 ) -> None:
     """Train one recommender; fit it to every device."""
     level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(level=level, format="%(levelname)s: %(message)s")
 
 
 def run() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from elasticrec.errors import InputError
 from elasticrec.files import written_whole
 from elasticrec.stream.chunk import CHUNK_HEADER, ChunkHeader
-from elasticrec.stream.format import FREE_CHUNKS, LEAST_STRIDE, Head, need
+from elasticrec.stream.format import FREE_CHUNKS, LEAST_STRIDE, Head, StreamError, need
 
 COPIED_AT_ONCE = 1 << 22
 """Bytes held at once while a file is copied."""
@@ -41,9 +41,11 @@ def read_index(path: Path | str) -> StreamIndex:
     try:
         with Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            need(size > 0, f"{path}: is empty, expected a stream")
+            need(size > 0, "is empty, expected a stream")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 return index_of(data, size)
+    except StreamError as error:
+        raise StreamError(f"{path}: {error}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
