@@ -25,7 +25,11 @@ INSTALLED_BY = {
     **dict.fromkeys(("torch", "scipy", "polars"), "elasticrec[train]"),
     **dict.fromkeys(("starlette", "uvicorn"), "elasticrec[serve]"),
     **{"matplotlib": "elasticrec[plots]", "cryptography": "elasticrec[sign]"},
-    **{"optuna": "elasticrec[tune]", "elasticrec_device": "elasticrec-device"},
+    **{
+        "optuna": "elasticrec[tune]",
+        "elasticrec_device": "elasticrec-device",
+        "elasticrec_demo": "elasticrec[demo]",
+    },
     **dict.fromkeys(("fsspec", "s3fs", "gcsfs"), "elasticrec[scale]"),
     **dict.fromkeys(("numpy", "rich", "safetensors"), "elasticrec"),
 }

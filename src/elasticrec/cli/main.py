@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from elasticrec.cli._output import PlainErrors
 COMMANDS = {
     "fit": "fit", "customize": "customize", "recommend": "recommend", "evaluate": "evaluate",
     "curve": "evaluate", "inspect": "inspect", "serve": "serve", "publish": "publish",
-    "demo": "demo", "data": "data", "tune": "fit", "train": "fit", "compress": "fit",
+    "demo": "elasticrec_demo.command", "data": "data", "tune": "fit", "train": "fit", "compress": "fit",
     "order": "fit", "rule": "rule", "catalogue": "customize", "vector": "customize",
     "withdraw": "customize", "push": "publish", "pull": "publish", "keys": "publish",
     "token": "serve",
@@ -26,7 +27,8 @@ COMMANDS = {
 
 def load_command(name: str) -> Any:
     """The command of that name: a function of its module, or a Typer group."""
-    found = getattr(import_module(f"elasticrec.cli.{COMMANDS[name]}"), name)
+    module = COMMANDS[name]
+    found = getattr(import_module(module if "." in module else f"elasticrec.cli.{module}"), name)
     mount = typer.Typer(rich_markup_mode=None)
     if isinstance(found, typer.Typer):
         mount.add_typer(found, name=name)
@@ -39,8 +41,8 @@ class Commands(PlainErrors):
     """A group that imports a command when it is asked for, and reports bad input in one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """The names, without importing anything."""
-        return [*COMMANDS]
+        """The names; the demo's where its package is installed."""
+        return [name for name in COMMANDS if name != "demo" or find_spec("elasticrec_demo")]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command, imported now; an unknown name is a usage error that lists the known."""

@@ -46,9 +46,6 @@ def demo(
       elasticrec demo
       elasticrec demo split.npz --size 200KB --size 2MB --reader 100
     """
-    from elasticrec.files import demo_folder
-
-    demo_folder()  # its package installs all that is needed, so its absence is said first
     from elasticrec.changing import extended
     from elasticrec.cli._output import resumable
     from elasticrec.cli._settings import configured
