@@ -178,15 +178,10 @@ def compress_model(model: Model, preset: Preset, report: Report = quiet) -> None
         with _timed(model, "compress", report, "codes"):
             table, popularity = model.table, model.split.train.per_item
             codes = compress(
-                table.items,
-                preset.compression,
-                users=table.users,
-                cosine=table.cosine,
-                popularity=popularity,
-                exponent=table.popularity_exponent,
-                recency=table.recency,
+                table.items, preset.compression, users=table.users, cosine=table.cosine,
+                popularity=popularity, exponent=table.popularity_exponent, recency=table.recency,
                 report=lambda text: report("compress", text),
-            )
+            )  # fmt: skip
             model.save_part("codes", codes, made_from=("table", "split"), config=config)
     if not model.fresh("neighbours", config):
         with _timed(model, "neighbours", report, "neighbour lists"):
@@ -202,16 +197,11 @@ def order(model: Model, preset: Preset, *, device: str = "auto", report: Report 
         return
     with _timed(model, "order", report, "vote weights and the order of the stream"):
         found = find_order(
-            model.codes,
-            model.neighbours,
-            model.table.items,
-            model.split,
-            preset.order,
+            model.codes, model.neighbours, model.table.items, model.split, preset.order,
             least=min(preset.compression.fewest_residual, model.codes.n_columns),
-            vectors=model.server_vectors(),
-            device=device,
+            vectors=model.server_vectors(), device=device,
             report=lambda text: report("order", text),
-        )
+        )  # fmt: skip
         save = partial(_save_weights, found.weights)
         model.save_part("weights", save, made_from=sources, config=config)
         model.save_part("order", found.order, made_from=sources, config=config)

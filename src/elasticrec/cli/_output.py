@@ -25,11 +25,8 @@ INSTALLED_BY = {
     **dict.fromkeys(("torch", "scipy", "polars"), "elasticrec[train]"),
     **dict.fromkeys(("starlette", "uvicorn"), "elasticrec[serve]"),
     **{"matplotlib": "elasticrec[plots]", "cryptography": "elasticrec[sign]"},
-    **{
-        "optuna": "elasticrec[tune]",
-        "elasticrec_device": "elasticrec-device",
-        "elasticrec_demo": "elasticrec[demo]",
-    },
+    **{"optuna": "elasticrec[tune]", "elasticrec_demo": "elasticrec[demo]"},
+    **{"elasticrec_device": "elasticrec-device"},
     **dict.fromkeys(("fsspec", "s3fs", "gcsfs"), "elasticrec[scale]"),
     **dict.fromkeys(("numpy", "rich", "safetensors"), "elasticrec"),
 }

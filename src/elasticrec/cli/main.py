@@ -17,10 +17,10 @@ from elasticrec.cli._output import PlainErrors
 COMMANDS = {
     "fit": "fit", "customize": "customize", "recommend": "recommend", "evaluate": "evaluate",
     "curve": "evaluate", "inspect": "inspect", "serve": "serve", "publish": "publish",
-    "demo": "elasticrec_demo.command", "data": "data", "tune": "fit", "train": "fit", "compress": "fit",
-    "order": "fit", "rule": "rule", "catalogue": "customize", "vector": "customize",
-    "withdraw": "customize", "push": "publish", "pull": "publish", "keys": "publish",
-    "token": "serve",
+    "demo": "elasticrec_demo.command", "data": "data", "tune": "fit", "train": "fit",
+    "compress": "fit", "order": "fit", "rule": "rule", "catalogue": "customize",
+    "vector": "customize", "withdraw": "customize", "push": "publish", "pull": "publish",
+    "keys": "publish", "token": "serve",
 }  # fmt: skip
 """The module of each command, in the order in which `--help` lists them, the usual way first."""
 
@@ -58,13 +58,10 @@ def _show_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
+    cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+)  # fmt: skip
 
 
 @app.callback()

@@ -154,12 +154,9 @@ def evaluate_vectors(
             raise InputError(f"{name} vectors hold NaN or infinity; expected finite numbers")
     here = (P.numpy(), E.numpy()) if where == "cpu" else (P, E)  # arrays are pickled best
     return evaluate_scores(
-        partial(_products, here[0], here[1], where),
-        asked,
-        metrics=metrics,
-        batch_size=batch_size,
+        partial(_products, here[0], here[1], where), asked, metrics=metrics, batch_size=batch_size,
         device=where,
-    )
+    )  # fmt: skip
 
 
 def _products(persons: Any, items: Any, device: str, start: int, stop: int) -> Tensor:

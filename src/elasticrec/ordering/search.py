@@ -142,17 +142,9 @@ class _Search:
     def value(self, composition: Composition, weights: np.ndarray, person: Person) -> np.ndarray:
         """(n,) the metric of every person, ranked by one composition."""
         found = measure(
-            self.codes,
-            self.neighbours,
-            weights,
-            composition,
-            self.split,
-            users=self.users,
-            person=person,
-            vectors=self.vectors,
-            metrics=(self.config.metric,),
-            device=self.device,
-        )
+            self.codes, self.neighbours, weights, composition, self.split, users=self.users,
+            person=person, vectors=self.vectors, metrics=(self.config.metric,), device=self.device,
+        )  # fmt: skip
         return found.per_user[self.config.metric]
 
     def vote_weight(self, cosines: np.ndarray, person: Person) -> tuple[VoteWeight, Choice]:

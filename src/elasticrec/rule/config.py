@@ -133,12 +133,9 @@ class EstimatorConfig:
     def printed(cls, width: int = 64) -> EstimatorConfig:
         """The paper's: Eq. 5 without a linear term, d0 as its appendix gives it."""
         return cls(
-            linear=False,
-            widths=(width,),
-            learning_rates=(0.01, 0.005),
-            l2s=(0.0, 1e-4, 1e-2),
+            linear=False, widths=(width,), learning_rates=(0.01, 0.005), l2s=(0.0, 1e-4, 1e-2),
             steps=1200,
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

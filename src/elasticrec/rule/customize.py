@@ -128,13 +128,10 @@ class Rule:
             return Estimator.load(model.check("estimator"))
         log.info("measuring %d compositions on %d users", n, len(self.users))
         samples = collect(
-            self.space,
-            self._sampled,
-            n,
-            config.samples.seed,
+            self.space, self._sampled, n, config.samples.seed,
             known=Samples.load(model.check("samples")) if model.fresh("samples", drawn) else None,
             save=lambda s: model.save_part("samples", s, made_from=self._sources, config=drawn),
-        )
+        )  # fmt: skip
         bits = self.space.features(samples.candidates)
         found = fit(bits, samples.values, config.estimator)
         about = {**found.about, "metric": config.samples.metric, "n_samples": n}
@@ -170,13 +167,9 @@ class Rule:
         config, space = self.config.search, self.space
         starts = [uniform(space, budget)] if config.from_uniform else []
         return evolve(
-            space,
-            budget,
-            lambda candidates: estimator.predict(space.features(candidates)),
-            config,
-            np.random.default_rng(seed),
-            starts=starts,
-        )
+            space, budget, lambda candidates: estimator.predict(space.features(candidates)), config,
+            np.random.default_rng(seed), starts=starts,
+        )  # fmt: skip
 
     def customize(self, budget: Budget, *, seed: int = 0) -> Customized:
         """The composition for a budget."""
@@ -192,17 +185,12 @@ class Rule:
             candidate, chosen_by, measured = self._decided(found, even)
         counts = self.space.counts(candidate)
         return Customized(
-            budget=budget,
-            candidate=candidate,
-            counts=counts,
-            n_bytes=self.space.size(counts),
+            budget=budget, candidate=candidate, counts=counts, n_bytes=self.space.size(counts),
             metric=self.config.samples.metric,
             estimate=float(estimator.predict(self.space.features(candidate[None]))[0]),
             measured={name: float(values.mean()) for name, values in measured.items()},
-            n_users=len(self.deciders),
-            chosen_by=chosen_by,
-            seconds=time.perf_counter() - started,
-        )
+            n_users=len(self.deciders), chosen_by=chosen_by, seconds=time.perf_counter() - started,
+        )  # fmt: skip
 
     def _decided(
         self, found: Found, even: np.ndarray

@@ -84,32 +84,11 @@ class Levels(Space):
         low, high = np.log([self.smallest.n_bytes, self.full.n_bytes])
         return Budget(max(int(np.exp(rng.uniform(low, high))), self.smallest.n_bytes))
 
-    def fill(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG002
-        """The counts: they are the levels."""
-        return counts
-
-    def counts(self, candidate: np.ndarray) -> np.ndarray:
-        """(G,) the levels."""
-        return candidate.copy()
-
-    def with_counts(
-        self,
-        candidate: np.ndarray,  # noqa: ARG002
-        counts: np.ndarray,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> np.ndarray:
-        """The counts: they are the levels."""
-        return counts
-
     def reselect(self, candidate: np.ndarray, group: int, rng: np.random.Generator) -> np.ndarray:
         """Any level for one group: no two levels are of one size, so bytes must change."""
         child = candidate.copy()
         child[group] = rng.integers(1, self.most + 1)
         return child
-
-    def evenly(self, counts: np.ndarray) -> np.ndarray:
-        """The counts: they are the levels."""
-        return counts
 
     def features(self, candidates: np.ndarray) -> np.ndarray:
         """(B, G, F) thermometers: bit k rises from 0 to 1 over the k-th stretch of the levels."""

@@ -46,17 +46,10 @@ class Measure:
 
         model = self.model
         return measure(
-            model.codes,
-            model.neighbours,
-            model.weights,
-            space.composition(candidate),
-            model.split,
-            users=users,
-            person=self.person,
-            vectors=self._vectors,
-            metrics=(self.metric,),
+            model.codes, model.neighbours, model.weights, space.composition(candidate), model.split,
+            users=users, person=self.person, vectors=self._vectors, metrics=(self.metric,),
             device=self.device,
-        )
+        )  # fmt: skip
 
     def _of_blocks(self, space: FreeBlocks, candidate: np.ndarray, users: np.ndarray) -> Evaluation:
         """Eq. 2: trained users, or persons folded in from train, and the blocks kept."""

@@ -17,7 +17,7 @@ from elasticrec.space import Budget
 
 
 class Space(ABC):
-    """Counts of G groups, what they cost, and the candidates behind them."""
+    """Counts of G groups, what they cost, and the candidates behind them: by default the counts."""
 
     n_groups: int
     """G."""
@@ -42,27 +42,30 @@ class Space(ABC):
     def draw_total(self, rng: np.random.Generator) -> Budget:
         """A random budget for a sample of Alg. 3."""
 
-    @abstractmethod
-    def fill(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def fill(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG002
         """A random candidate with such counts (Alg. 1, l. 15 to 18)."""
+        return counts
 
-    @abstractmethod
     def counts(self, candidate: np.ndarray) -> np.ndarray:
         """(G,) s_g of a candidate; the caller may change it."""
+        return candidate.copy()
 
-    @abstractmethod
     def with_counts(
-        self, candidate: np.ndarray, counts: np.ndarray, rng: np.random.Generator
+        self,
+        candidate: np.ndarray,  # noqa: ARG002
+        counts: np.ndarray,
+        rng: np.random.Generator,  # noqa: ARG002
     ) -> np.ndarray:
         """The candidate with other counts, as little changed as may be."""
+        return counts
 
     @abstractmethod
     def reselect(self, candidate: np.ndarray, group: int, rng: np.random.Generator) -> np.ndarray:
         """A copy in which one group was drawn anew."""
 
-    @abstractmethod
     def evenly(self, counts: np.ndarray) -> np.ndarray:
         """The candidate of such counts that treats groups of equal counts alike."""
+        return counts
 
     @abstractmethod
     def features(self, candidates: np.ndarray) -> np.ndarray:

@@ -53,19 +53,12 @@ class Server(uvicorn.Server):
         if connections < 1:
             raise InputError(f"{files} open files are allowed, expected more than {SPARE_FILES}")
         settings = uvicorn.Config(
-            create_app(config),
-            host=host,
-            port=port,
-            http=limited(connections),
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
+            create_app(config), host=host, port=port, http=limited(connections), ws="none",
+            log_config=None, access_log=False, server_header=False,
             timeout_keep_alive=math.ceil(config.idle_seconds),
             timeout_graceful_shutdown=config.shutdown_seconds,
-            h11_max_incomplete_event_size=config.header_bytes,
-            backlog=BACKLOG,
-        )
+            h11_max_incomplete_event_size=config.header_bytes, backlog=BACKLOG,
+        )  # fmt: skip
         super().__init__(settings)
 
     async def on_tick(self, counter: int) -> bool:

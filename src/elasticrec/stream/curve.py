@@ -162,18 +162,10 @@ def evaluate_composition(
 ) -> Evaluation:
     """Evaluate any composition of a model on the items of some users, or all, in a part."""
     return measure(
-        model.codes,
-        model.neighbours,
-        model.weights,
-        composition,
-        model.split,
-        part=part,
-        users=users,
-        person=person_of(model),
-        vectors=model.server_vectors(),
-        metrics=metrics,
+        model.codes, model.neighbours, model.weights, composition, model.split, part=part,
+        users=users, person=person_of(model), vectors=model.server_vectors(), metrics=metrics,
         device=device,
-    )
+    )  # fmt: skip
 
 
 def person_of(model: Model) -> Person:

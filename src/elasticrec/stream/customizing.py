@@ -36,14 +36,11 @@ def write_stream_of(
     trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
     climbs = model.order if along is None else along
     facts = Facts(
-        model_id=model.id,
-        least_climbs=climbs.least,
-        trained=int(trained.timestamp()),
+        model_id=model.id, least_climbs=climbs.least, trained=int(trained.timestamp()),
         sequence=model.about.get("sequence", 0) if sequence is None else sequence,
-        vector_person=model.table.users is not None,
-        support=model.neighbours.min_support,
+        vector_person=model.table.users is not None, support=model.neighbours.min_support,
         catalogue=model.hash_of("catalogue"),
-    )
+    )  # fmt: skip
     ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
     parts = model.codes, model.neighbours, model.weights, climbs
     with written_whole(path) as file:

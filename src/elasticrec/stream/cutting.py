@@ -36,12 +36,9 @@ def largest_chunk(start: int) -> int:
 def runs(order: Order, start: int, stop: int) -> Iterator[tuple[int, int, int, int]]:
     """(kind, which, first, count) of some climbs, neighbouring ranges of one column joined."""
     climbs = zip(
-        order.kind[start:stop].tolist(),
-        order.which[start:stop].tolist(),
-        order.first[start:stop].tolist(),
-        order.count[start:stop].tolist(),
-        strict=True,
-    )
+        order.kind[start:stop].tolist(), order.which[start:stop].tolist(),
+        order.first[start:stop].tolist(), order.count[start:stop].tolist(), strict=True,
+    )  # fmt: skip
     joined: tuple[int, int, int, int] | None = None
     for kind, which, first, count in climbs:
         if joined is not None and joined[:2] == (kind, which) and first == joined[2] + joined[3]:

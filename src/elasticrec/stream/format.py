@@ -24,7 +24,7 @@ LINK = 12
 FIRST_PART = 196
 """Bytes of the head before the vector of a person with an empty history."""
 
-_FIRST = struct.Struct("<8sHHIBBBBIQQQQ32s32s32s28s4f")
+_FIRST = struct.Struct("<8sHHIBBBBIQQQQ32s32s16H28s4f")
 
 
 class StreamError(InputError):
@@ -42,7 +42,7 @@ def head_bytes(n_blocks: int) -> int:
     return 276 + BLOCK * n_blocks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Head:
     """The fields of a stream's head (section 1)."""
 
@@ -79,27 +79,11 @@ class Head:
         """The bytes that a signature covers: everything before it."""
         self.check()
         first = _FIRST.pack(
-            MAGIC,
-            VERSION,
-            self.n_blocks,
-            self.n_items,
-            self.id_kind,
-            self.cosine,
-            self.vector_person,
-            self.support,
-            0,
-            self.sequence,
-            self.trained,
-            self.least,
-            self.length,
-            self.model_id,
-            self.catalogue,
-            struct.pack("<16H", *self.votes),
-            self.popularity,
-            self.unit,
-            self.recency,
-            *self.weights,
-        )
+            MAGIC, VERSION, self.n_blocks, self.n_items, self.id_kind, self.cosine,
+            self.vector_person, self.support, 0, self.sequence, self.trained, self.least,
+            self.length, self.model_id, self.catalogue, *self.votes, self.popularity, self.unit,
+            self.recency, *self.weights,
+        )  # fmt: skip
         return first + self.empty + self.link
 
     def pack(self) -> bytes:
@@ -124,29 +108,16 @@ class Head:
         need(found == made, f"the head's CRC is {found:08x}, its bytes give {made:08x}")
         need(cosine <= 1 and person <= 1, f"score {cosine}, person {person}, expected 0 or 1")
         need(zero == 0, f"reserved bytes of the head are {zero}, expected 0")
-        sequence, trained, least, length, model_id, catalogue, votes, popularity = fields[9:17]
+        sequence, trained, least, length, model_id, catalogue, *votes = fields[9:31]
+        popularity, unit, recency, *weights = fields[31:]
         head = cls(
-            n_blocks,
-            n_items,
-            least,
-            length,
-            model_id,
-            struct.unpack("<16H", votes),
-            popularity,
-            data[FIRST_PART : end - 80],
-            fields[17],
-            fields[18],
-            (fields[19], fields[20]),
-            id_kind,
-            bool(cosine),
-            bool(person),
-            support,
-            sequence,
-            trained,
-            catalogue,
-            data[end - 80 : end - 68],
-            data[end - 68 : end - 4],
-        )
+            n_blocks=n_blocks, n_items=n_items, id_kind=id_kind, cosine=bool(cosine),
+            vector_person=bool(person), support=support, sequence=sequence, trained=trained,
+            least=least, length=length, model_id=model_id, catalogue=catalogue, votes=tuple(votes),
+            popularity=popularity, unit=unit, recency=recency, weights=tuple(weights),
+            empty=data[FIRST_PART : end - 80], link=data[end - 80 : end - 68],
+            signature=data[end - 68 : end - 4],
+        )  # fmt: skip
         head.check()
         return head
 
@@ -173,13 +144,10 @@ class Head:
             f"vote values {self.votes}, expected 16 that start with 0 and never fall",
         )
         need(0 <= self.votes[0] and self.votes[-1] < 2**16, "a vote value above 16 bits")
-        for name, value in (
-            ("unit", self.unit),
-            ("recency", self.recency),
-            ("vote weight", self.weights[0]),
-            ("vote weight", self.weights[1]),
-        ):
-            check_float(name, value)
+        check_float("unit", self.unit)
+        check_float("recency", self.recency)
+        for weight in self.weights:
+            check_float("vote weight", weight)
         for name, part, size in (
             ("model id", self.model_id, 32),
             ("catalogue hash", self.catalogue, 32),

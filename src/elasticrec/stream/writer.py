@@ -64,26 +64,18 @@ def stream_parts(
         sealed.append(seal(header, payload, link))
         link = link_to(sealed[-1])
     head = Head(
-        n_blocks=len(codes.empty) // 8,
-        n_items=cutter.n_items,
-        least=cutter.least,
-        length=cutter.at,
-        model_id=bytes.fromhex(facts.model_id),
+        n_blocks=len(codes.empty) // 8, n_items=cutter.n_items, least=cutter.least,
+        length=cutter.at, model_id=bytes.fromhex(facts.model_id),
         votes=tuple(int(value) for value in neighbours.values),
         popularity=np.asarray(codes.popularity, dtype=np.uint8).tobytes(),
-        empty=np.asarray(codes.empty, dtype=np.int8).tobytes(),
-        unit=float(codes.unit),
-        recency=float(codes.recency),
-        weights=(float(weights[0, 0]), float(weights[0, 1])),
-        id_kind=0 if ids is None else ids.number,
-        cosine=codes.cosine,
-        vector_person=facts.vector_person,
-        support=facts.support,
-        sequence=facts.sequence,
+        empty=np.asarray(codes.empty, dtype=np.int8).tobytes(), unit=float(codes.unit),
+        recency=float(codes.recency), weights=(float(weights[0, 0]), float(weights[0, 1])),
+        id_kind=0 if ids is None else ids.number, cosine=codes.cosine,
+        vector_person=facts.vector_person, support=facts.support, sequence=facts.sequence,
         trained=facts.trained,
         catalogue=bytes(32) if facts.catalogue is None else bytes.fromhex(facts.catalogue),
         link=link,
-    )
+    )  # fmt: skip
     if key is not None:
         from elasticrec.stream.signing import sign_head
 
