@@ -5,9 +5,6 @@ import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 FOLDER = Path(__file__).resolve().parents[2] / "device" / "c"
 DRIVER = FOLDER / "testing" / "driver.c"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -38,7 +35,7 @@ class Device:
 
     def open(self, source, key=None, min_sequence=0, most=0):
         """A stream; the driver has one at a time, so each `open` ends the stream before."""
-        self.key = None if key is None else Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+        self.key = None if key is None else bytes.fromhex(key)
         data = bytes_of(source)
         opening = f"open {hexed(data)} {int(key is not None)} {min_sequence} {most} {self._simd}"
         _, stream_bytes, work_bytes = self.ask(opening)
@@ -70,8 +67,12 @@ class Device:
         self._process.stdin.flush()
 
     def _verified(self, signature, message):
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        key = Ed25519PublicKey.from_public_bytes(self.key)
         try:
-            self.key.verify(bytes.fromhex(signature), bytes.fromhex(message))
+            key.verify(bytes.fromhex(signature), bytes.fromhex(message))
         except InvalidSignature:
             return False
         return True
