@@ -58,7 +58,7 @@ def navigation() -> list[dict[str, Any]]:
                   "notebooks/browser.md", "notebooks/sizes.md"],
         "Concepts": ["concepts.md", "compression.md", "ordering.md", "privacy.md", "security.md",
                      "paper.md"],
-        "Recipes": ["recipes.md", "data.md", "deploy.md"],
+        "Recipes": ["recipes.md", "data.md", "scale.md", "deploy.md"],
         "Runtimes": ["runtimes.md", "stream-format.md", *devices],
         "Reference": ["api.md", "cli.md", "http-api.md"],
         "Results": ["results.md", "results/formats.md", "results/orders.md", "results/rivals.md",

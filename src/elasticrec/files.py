@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import struct
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -174,8 +175,14 @@ def fingerprint(arrays: dict[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
-        digest.update(array.tobytes() if array.size else b"")
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
+
+
+ALIGNMENT = 64
+"""Bytes: an array begins at a multiple of it, in its file as in memory."""
+_LOCAL_HEADER, _LONG_SIZES, _PADDING = 30, 20, 0xD935
+"""Of a zip archive: bytes before a member's name, bytes of its 64-bit sizes, a field to skip."""
 
 
 class Arrays(ABC):
@@ -190,9 +197,46 @@ class Arrays(ABC):
         return fingerprint(self.arrays())
 
     def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        with written_whole(path) as file:
-            np.savez(file, allow_pickle=False, **self.arrays())
+        """Write one `.npz` file, whole or not at all, so that its arrays can be mapped."""
+        with written_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+            for name, array in self.arrays().items():
+                member = zipfile.ZipInfo(f"{name}.npy")
+                before = file.tell() + _LOCAL_HEADER + len(member.filename) + _LONG_SIZES + 4
+                pad = -before % ALIGNMENT
+                member.extra = struct.pack(f"<HH{pad}x", _PADDING, pad)
+                with archive.open(member, "w", force_zip64=True) as stream:
+                    np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
+
+
+def mapped_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an `.npz` file: mapped, unless they are packed or empty. All are checked.
+
+    A change to an array does not reach the file.
+    """
+    found, end = {}, 0
+    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            file.seek(end + _LOCAL_HEADER - 4)
+            begin = end + _LOCAL_HEADER + int(np.frombuffer(file.read(4), "<u2", 2).sum())
+            if member.header_offset != end:
+                break
+            end = begin + member.compress_size
+            with archive.open(member) as stream:
+                version = np.lib.format.read_magic(stream)
+                header = getattr(np.lib.format, f"read_array_header_{version[0]}_{version[1]}")
+                shape, fortran, dtype = header(stream)
+                if member.compress_type or fortran or dtype.hasobject or 0 in (*shape, len(shape)):
+                    stream.seek(0)
+                    array = np.lib.format.read_array(stream, allow_pickle=False)
+                else:
+                    begin += stream.tell()
+                    while stream.read(1 << 20):  # at its end the checksum is compared
+                        pass
+                    array = np.asarray(np.memmap(file, dtype, "c", begin, shape))
+            found[member.filename.removesuffix(".npy")] = array
+        if end != archive.start_dir:
+            raise ValueError("its arrays do not follow each other")
+    return found
 
 
 def sha256_of(path: Path | str) -> str:

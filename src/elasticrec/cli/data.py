@@ -24,7 +24,9 @@ data = typer.Typer(
 @data.command()
 @options.reads_interactions
 def prepare(
-    source: Annotated[str, Argument(help="A text or Parquet table, JSON lines, lists, goodbooks.")],
+    source: Annotated[
+        str, Argument(help="A file, folder, pattern or address of tables; goodbooks.")
+    ],
     out: Annotated[Path, Option("--out", "-o", help="The split to write.")] = Path("split.npz"),
     reading: Any = None,
     format: Annotated[  # noqa: A002

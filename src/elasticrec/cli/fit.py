@@ -20,7 +20,7 @@ OUTPUT = Annotated[Path, Option("--output", "-o", help="The model folder to writ
 @options.reads_interactions
 def fit(
     source: Annotated[
-        str, Argument(help="A CSV, TSV, Parquet or lists file, a prepared split, or `goodbooks`.")
+        str, Argument(help="A file, folder, pattern or address of tables; a split; goodbooks.")
     ],
     output: OUTPUT,
     reading: Any,

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from elasticrec.data.interactions import Interactions, Pairs
+from elasticrec.data.spool import Spool, release
 from elasticrec.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -29,35 +30,41 @@ def keep_frequent(
     """
     pairs, name = interactions.pairs, interactions.name
     for limit in limits:
-        kept, rounds = _core(pairs, limit)
-        if len(kept) >= least_kept * len(pairs):
+        users, items, n_kept, rounds = _core(pairs, limit)
+        if n_kept >= least_kept * len(pairs):
             break
         if limit != limits[-1]:
-            share = 100 * len(kept) / max(len(pairs), 1)
+            share = 100 * n_kept / max(len(pairs), 1)
             log.info("%s: users and items with at least %d interactions have only %.0f %% of them, "
                      "so fewer are enough", name, limit, share)  # fmt: skip
-    if not len(kept):
+    if not n_kept:
         raise InputError(
             f"{name}: nothing is left after filtering, expected users and items with at least "
             f"{limit} interactions (most found: {pairs.per_user.max(initial=0)} per user, "
             f"{pairs.per_item.max(initial=0)} per item)"
         )
-    found = _restricted(interactions, kept)
+    found = _restricted(interactions, users, items)
     _log_left_out(interactions, found, limit, rounds)
     return found
 
 
-def _core(pairs: Pairs, limit: int) -> tuple[np.ndarray, int]:
-    """Places of the pairs that are left when each user and item has at least `limit`; rounds."""
-    kept, users, items, rounds = np.arange(len(pairs)), pairs.users, pairs.items, 0
-    while len(kept):
-        rare_user = np.bincount(users, minlength=pairs.n_users)[users] < limit
-        rare_item = np.bincount(items, minlength=pairs.n_items)[items] < limit
-        rare = rare_user | rare_item
-        if not rare.any():
-            break
-        kept, users, items, rounds = kept[~rare], users[~rare], items[~rare], rounds + 1
-    return kept, rounds
+def _core(pairs: Pairs, limit: int) -> tuple[np.ndarray, np.ndarray, int, int]:
+    """True for users and items that stay when each has at least `limit`; pairs left, and rounds."""
+    users, items = np.ones(pairs.n_users, dtype=bool), np.ones(pairs.n_items, dtype=bool)
+    rounds = 0
+    while True:
+        per_user, per_item = np.zeros(len(users), np.int64), np.zeros(len(items), np.int64)
+        for some, _ in pairs.blocks():
+            part = pairs.span(some)
+            left = items[part.items] & np.repeat(users[some], part.per_user)
+            ends = np.concatenate(([0], np.cumsum(left)))[part.indptr]
+            per_user[some] = np.diff(ends)
+            per_item += np.bincount(part.items[left], minlength=len(items))
+        rare = ((per_user < limit) & (per_user > 0)).any() or (per_item < limit)[per_item > 0].any()
+        users, items = per_user >= limit, per_item >= limit
+        if not rare:
+            return users, items, int(per_user.sum()), rounds
+        rounds += 1
 
 
 def _log_left_out(whole: Interactions, found: Interactions, limit: int, rounds: int) -> None:
@@ -80,24 +87,25 @@ def _log_left_out(whole: Interactions, found: Interactions, limit: int, rounds: 
     )  # fmt: skip
 
 
-def _restricted(interactions: Interactions, kept: np.ndarray) -> Interactions:
-    """Only the pairs at `kept`, and only their users and items, renumbered in order."""
-    whole = interactions.pairs
-    old_users, new_users = np.unique(whole.users[kept], return_inverse=True)
-    old_items, new_items = np.unique(whole.items[kept], return_inverse=True)
-    pairs = Pairs.from_arrays(
-        new_users,
-        new_items,
-        n_users=len(old_users),
-        n_items=len(old_items),
-        order=None if whole.order is None else whole.order[kept],
-        weights=None if whole.weights is None else whole.weights[kept],
-    )
+def _restricted(interactions: Interactions, users: np.ndarray, items: np.ndarray) -> Interactions:
+    """Only the pairs of some users and items, True in the arrays, renumbered in order."""
+    whole, times = interactions.pairs, Spool(np.int64)
+    new_items, n_items = np.cumsum(items, dtype=np.int32) - 1, int(np.count_nonzero(items))
+
+    def part(some: slice, at: slice) -> Pairs:
+        old = whole.span(some)
+        kept = items[old.items] & np.repeat(users[some], old.per_user)
+        if interactions.times is not None:
+            times.add(interactions.times[at][kept])
+            release(interactions.times)
+        left = old.where(kept).rows(np.flatnonzero(users[some]))
+        return replace(left, items=new_items[left.items], n_items=n_items)
+
     return replace(
         interactions,
-        pairs=pairs,
-        user_ids=interactions.user_ids.take(old_users),
-        item_ids=interactions.item_ids.take(old_items),
-        times=None if interactions.times is None else interactions.times[kept],
-        titles=None if interactions.titles is None else interactions.titles[old_items],
+        pairs=Pairs.joined((part(*block) for block in whole.blocks()), n_items),
+        user_ids=interactions.user_ids.take(np.flatnonzero(users)),
+        item_ids=interactions.item_ids.take(np.flatnonzero(items)),
+        times=None if interactions.times is None else times.array(),
+        titles=None if interactions.titles is None else interactions.titles[items],
     )

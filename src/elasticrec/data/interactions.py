@@ -1,217 +1,17 @@
-"""Interactions: distinct user-item pairs in dense numbers, and the original ids behind them."""
+"""Interactions: user-item pairs as a reader gives them, and the original ids behind them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elasticrec.data.ids import Ids
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+from elasticrec.data.pairs import Pairs
+from elasticrec.data.spool import Spool, in_ranges
 
 __all__ = ["Ids", "Interactions", "Pairs"]
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Distinct user-item pairs as an ascending item list per user (a CSR matrix)."""
-
-    indptr: np.ndarray
-    """(U + 1,) int64: user u has `items[indptr[u]:indptr[u + 1]]`."""
-    items: np.ndarray
-    """(n,) int32: item numbers, ascending and distinct within a user."""
-    n_items: int
-    """Number of items, seen here or not."""
-    order: np.ndarray | None = None
-    """(n,) int32: each pair's place among its user's pairs, the oldest smallest, gaps allowed;
-    None where no order is known."""
-    weights: np.ndarray | None = None
-    """(n,) float32 above 0: how much training makes of each pair; None where all count alike."""
-
-    def __repr__(self) -> str:
-        return f"Pairs({len(self):,} of {self.n_users:,} users and {self.n_items:,} items)"
-
-    @property
-    def n_users(self) -> int:
-        """Number of users, with pairs here or not."""
-        return len(self.indptr) - 1
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    @classmethod
-    def from_arrays(
-        cls,
-        users: np.ndarray,
-        items: np.ndarray,
-        *,
-        n_users: int,
-        n_items: int,
-        order: np.ndarray | None = None,
-        weights: np.ndarray | None = None,
-    ) -> Pairs:
-        """Pairs of parallel arrays in any sequence; of duplicates the first in order stays.
-
-        Weights of duplicates add up.
-        """
-        key = users.astype(np.int64) * n_items + items
-        if order is None and weights is None:
-            key.sort()
-        else:
-            by_key = np.lexsort((key,) if order is None else (order, key))
-            key = key[by_key]
-            order = None if order is None else order[by_key]
-            weights = None if weights is None else weights[by_key]
-        first = np.concatenate(([True], key[1:] != key[:-1]))[: len(key)]
-        key = key[first]
-        if weights is not None and len(weights):
-            weights = np.add.reduceat(weights.astype(np.float64), np.flatnonzero(first))
-        rows, columns = np.divmod(key, n_items) if n_items else (key, key)
-        indptr = np.zeros(n_users + 1, dtype=np.int64)
-        np.cumsum(np.bincount(rows, minlength=n_users), out=indptr[1:])
-        return cls(
-            indptr,
-            columns.astype(np.int32),
-            n_items,
-            None if order is None else order[first],
-            None if weights is None else weights.astype(np.float32),
-        )
-
-    def check(self) -> None:
-        """Raise a ValueError where a field breaks its promise."""
-        order = self.items if self.order is None else self.order
-        for array, kind in ((self.indptr, np.int64), (self.items, np.int32), (order, np.int32)):
-            if array.ndim != 1 or array.dtype != kind:
-                found = f"{array.dtype} with {array.ndim} axes"
-                raise ValueError(f"an array of {found}, expected {kind.__name__} with 1")
-        if not len(self.indptr) or self.indptr[0] != 0 or self.indptr[-1] != len(self.items):
-            raise ValueError(f"row ends do not span the {len(self.items)} items")
-        if (np.diff(self.indptr) < 0).any():
-            raise ValueError("row ends fall, expected them to rise")
-        if len(self.items) and not 0 <= self.items.min() <= self.items.max() < self.n_items:
-            found = f"{self.items.min()} to {self.items.max()}"
-            raise ValueError(f"item numbers reach from {found}, expected 0 to {self.n_items - 1}")
-        if (np.diff(self.keys()) <= 0).any():
-            raise ValueError("items of a user are not ascending and distinct")
-        if len(order) != len(self.items):
-            raise ValueError(f"{len(order)} places for {len(self.items)} pairs")
-        self._check_weights()
-        if not np.diff(np.sort((self.users.astype(np.int64) << 32) + order)).all():
-            raise ValueError("two items of a user have the same place in the order")
-
-    def _check_weights(self) -> None:
-        """Raise a ValueError where weights are not finite numbers above 0, one per pair."""
-        weights = self.weights
-        if weights is None:
-            return
-        if weights.dtype != np.float32 or weights.shape != self.items.shape:
-            found = f"{weights.dtype} of shape {weights.shape}"
-            raise ValueError(f"weights are {found}, expected float32 for {len(self.items)} pairs")
-        if not (np.isfinite(weights) & (weights > 0)).all():
-            raise ValueError("a weight is not a finite number above 0")
-
-    def keys(self) -> np.ndarray:
-        """(n,) int64: one ascending number per pair, `user * n_items + item`."""
-        keys: np.ndarray = self.users.astype(np.int64) * self.n_items + self.items
-        return keys
-
-    @property
-    def users(self) -> np.ndarray:
-        """(n,) int32: the user of each pair, parallel to `items`."""
-        return np.repeat(np.arange(self.n_users, dtype=np.int32), self.per_user)
-
-    @property
-    def per_user(self) -> np.ndarray:
-        """(U,) number of items of each user."""
-        return np.diff(self.indptr)
-
-    @property
-    def per_item(self) -> np.ndarray:
-        """(V,) number of users of each item: its popularity."""
-        return np.bincount(self.items, minlength=self.n_items)
-
-    def of(self, user: int) -> np.ndarray:
-        """The ascending item numbers of one user."""
-        return self.items[self.indptr[user] : self.indptr[user + 1]]
-
-    def rows(self, users: np.ndarray) -> Pairs:
-        """The pairs of some users, in the sequence given; they become users 0, 1, …"""
-        counts = self.per_user[users]
-        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        at = np.repeat(self.indptr[users], counts)
-        at += np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
-        return Pairs(indptr, self.items[at], self.n_items, *self._beside(at))
-
-    def where(self, chosen: np.ndarray) -> Pairs:
-        """The pairs where the boolean array holds, over the same users and items."""
-        ends = np.concatenate(([0], np.cumsum(chosen)))[self.indptr]
-        return Pairs(ends.astype(np.int64), self.items[chosen], self.n_items, *self._beside(chosen))
-
-    def _beside(self, chosen: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Order and weights of some pairs."""
-        order = None if self.order is None else self.order[chosen]
-        return order, None if self.weights is None else self.weights[chosen]
-
-    def ages(self) -> np.ndarray | None:
-        """(n,) number of the user's newer items, for each pair; None where no order is known."""
-        if self.order is None:
-            return None
-        newer: np.ndarray = self.rank(-self.order)
-        return newer
-
-    def union(self, other: Pairs) -> Pairs:
-        """The pairs of both, over the same users and items; ordered and weighted if both are."""
-        order = weights = None
-        if self.order is not None and other.order is not None:
-            order = np.concatenate([self.order, other.order])
-        if self.weights is not None and other.weights is not None:
-            weights = np.concatenate([self.weights, other.weights])
-        return Pairs.from_arrays(
-            np.concatenate([self.users, other.users]),
-            np.concatenate([self.items, other.items]),
-            n_users=self.n_users,
-            n_items=self.n_items,
-            order=order,
-            weights=weights,
-        )
-
-    def renumbered(self, new_of_old: np.ndarray) -> Pairs:
-        """The same pairs after item i became item `new_of_old[i]`."""
-        return Pairs.from_arrays(
-            self.users,
-            new_of_old[self.items],
-            n_users=self.n_users,
-            n_items=self.n_items,
-            order=self.order,
-            weights=self.weights,
-        )
-
-    def rank(self, key: np.ndarray) -> np.ndarray:
-        """(n,) int32: each pair's place, from 0, among its user's pairs by rising key."""
-        by_user = np.lexsort((key, self.users))
-        rank = np.empty(len(self), dtype=np.int32)
-        rank[by_user] = np.arange(len(self)) - np.repeat(self.indptr[:-1], self.per_user)
-        return rank
-
-    def history(self, users: np.ndarray | None = None) -> list[np.ndarray]:
-        """The items of each user (default: all), oldest first; by number if no order is known."""
-        rows = self if users is None else self.rows(users)
-        items = rows.items
-        if rows.order is not None:
-            items = items[np.lexsort((rows.order, rows.users))]
-        return np.split(items, rows.indptr[1:-1])
-
-    def csr(self, recency: float = 0.0) -> csr_matrix:
-        """(U, V) scipy matrix of float32: 1 / (1 + recency · age), ones where ages are unknown."""
-        from scipy.sparse import csr_matrix
-
-        data, ages = np.ones(len(self.items), np.float32), self.ages() if recency else None
-        if ages is not None:
-            data = (1 / (1 + recency * ages)).astype(np.float32)
-        return csr_matrix((data, self.items, self.indptr), shape=(self.n_users, self.n_items))
 
 
 @dataclass(frozen=True)
@@ -255,10 +55,25 @@ class Interactions:
             weights: above 0; those of duplicates add up.
             ordered: without times, the arrays run from old to new.
         """
-        order = np.arange(len(users)) if times is None and ordered else times
-        shape = {"n_users": len(user_ids), "n_items": len(item_ids)}
-        pairs = Pairs.from_arrays(users, items, **shape, order=order, weights=weights)
-        first = pairs.order
-        if first is not None:
-            pairs = replace(pairs, order=pairs.rank(first))
-        return cls(pairs, user_ids, item_ids, times=None if times is None else first, name=name)
+        firsts = Spool(np.int64)
+
+        def parts() -> Iterator[Pairs]:
+            columns = [each for each in (users, items, times, weights) if each is not None]
+            for span, (own, chosen, *beside) in in_ranges(columns, len(user_ids)):
+                weighing = None if weights is None else beside.pop()
+                part = Pairs.from_arrays(
+                    own - span.start,
+                    chosen,
+                    n_users=span.stop - span.start,
+                    n_items=len(item_ids),
+                    order=beside[0] if beside else np.arange(len(own)) if ordered else None,
+                    weights=weighing,
+                )
+                if part.order is not None:
+                    firsts.add(part.order)
+                    part = replace(part, order=part.rank(part.order))
+                yield part
+
+        pairs = Pairs.joined(parts(), len(item_ids))
+        first = None if times is None else firsts.array()
+        return cls(pairs, user_ids, item_ids, times=first, name=name)

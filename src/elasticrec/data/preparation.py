@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from elasticrec.addresses import fetched
 from elasticrec.data.filtering import keep_frequent
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
@@ -86,13 +87,14 @@ def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
     """The split of a source, as configured; each step and its effect is logged.
 
     Args:
-        source: a path, `goodbooks`, Interactions, a pandas or polars frame, or a scipy sparse
-            matrix; a Split, or the path of one, is used as it is.
+        source: a file, folder, pattern or address, `goodbooks`, Interactions, a pandas or polars
+            frame, or a scipy sparse matrix; a Split, or the file of one, is used as it is.
     """
     if isinstance(source, Split):
         return source
     if isinstance(source, str | Path) and Path(source).suffix == ".npz":
-        return Split.load(source)
+        with fetched(source) as path:
+            return Split.load(path)
     config = config or PrepareConfig()
     rng = np.random.default_rng(config.seed)
     if config.test is None:
@@ -137,7 +139,7 @@ def _informative_cut(whole: Interactions, config: PrepareConfig) -> Split | None
     except InputError as error:
         log.info("%s; so the split is by each user's last items", error)
         return None
-    known = known_share(split, split.validation.union(split.test))
+    known = known_share(split, split.validation, split.test)
     if known >= config.least_known:
         return split
     log.info(

@@ -13,7 +13,7 @@ import numpy as np
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
-from elasticrec.files import Arrays, check_readable, written_whole
+from elasticrec.files import Arrays, check_readable, mapped_arrays
 
 PARTS = ("train", "validation", "test")
 UNREADABLE = (
@@ -87,9 +87,11 @@ class Split(Arrays):
             )
         self.user_ids.check()
         self.item_ids.check()
-        keys = np.sort(np.concatenate([getattr(self, part).keys() for part in PARTS]))
-        if (keys[1:] == keys[:-1]).any():
-            raise ValueError("a pair is in two parts, expected disjoint parts")
+        for users, _ in self.train.blocks():
+            parts = [getattr(self, part).span(users) for part in PARTS]
+            keys = np.sort(np.concatenate([part.keys() for part in parts]))
+            if (keys[1:] == keys[:-1]).any():
+                raise ValueError("a pair is in two parts, expected disjoint parts")
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
@@ -108,14 +110,9 @@ class Split(Arrays):
             out |= Ids(self.titles).arrays("titles")
         return out
 
-    def save(self, path: Path | str) -> None:
-        """Write one `.npz` file, whole or not at all."""
-        with written_whole(path) as file:
-            np.savez_compressed(file, allow_pickle=False, **self.arrays())
-
     @classmethod
     def load(cls, path: Path | str) -> Split:
-        """The split that `save` wrote; needs numpy alone. Any other file is refused."""
+        """The split that `save` wrote, mapped; needs numpy alone. Any other file is refused."""
         path = check_readable(path)
         expected = "expected a split written by `elasticrec data prepare`"
         try:
@@ -123,8 +120,7 @@ class Split(Arrays):
                 if not zipfile.is_zipfile(file):
                     way = "" if path.suffix == ".npz" else f"; `elasticrec fit {path}` reads tables"
                     raise InputError(f"{path}: is no split, {expected}{way}")
-                file.seek(0)
-                split = cls._from_arrays(np.load(file, allow_pickle=False))
+            split = cls._from_arrays(mapped_arrays(path))
             split.check()
         except InputError:
             raise
@@ -202,18 +198,19 @@ class Counts:
 
 def count(split: Split) -> list[Counts]:
     """The counts of the whole data set, then of each part."""
-    whole = split.train.union(split.validation).union(split.test)
-    counted = [Counts("all", split.n_users, split.n_items, len(whole), _span(whole))]
-    for part in PARTS:
-        pairs: Pairs = getattr(split, part)
+    parts: list[Pairs] = [getattr(split, part) for part in PARTS]
+    per_user = np.sum([pairs.per_user for pairs in parts], axis=0)
+    n_pairs = sum(len(pairs) for pairs in parts)
+    counted = [Counts("all", split.n_users, split.n_items, n_pairs, _span(per_user))]
+    for part, pairs in zip(PARTS, parts, strict=True):
         users = int(np.count_nonzero(pairs.per_user))
         items = int(np.count_nonzero(pairs.per_item))
         known = int(np.count_nonzero(pairs.per_user[split.train.per_user > 0]))
-        counted.append(Counts(part, users, items, len(pairs), _span(pairs), known))
+        counted.append(Counts(part, users, items, len(pairs), _span(pairs.per_user), known))
     return counted
 
 
-def _span(pairs: Pairs) -> tuple[int, int]:
+def _span(per_user: np.ndarray) -> tuple[int, int]:
     """Fewest and most pairs among users who have some."""
-    some = pairs.per_user[pairs.per_user > 0]
+    some = per_user[per_user > 0]
     return (int(some.min()), int(some.max())) if len(some) else (0, 0)

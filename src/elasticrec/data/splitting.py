@@ -9,6 +9,7 @@ import numpy as np
 
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.split import Split
+from elasticrec.data.spool import Spool, release, stretches
 from elasticrec.errors import InputError
 from elasticrec.settings import Share
 
@@ -27,7 +28,10 @@ def random_split(
     Shares are rounded to the nearest whole number. Everyone has at least one item in test and
     one in train; a small user goes without validation items.
     """
-    return split_in_order(interactions, fractions, rng.random(len(interactions.pairs)), "random")
+    key = Spool(np.float64)
+    for rows in stretches(len(interactions.pairs)):
+        key.add(rng.random(rows.stop - rows.start))
+    return split_in_order(interactions, fractions, key.array(), "random")
 
 
 def last_split(interactions: Interactions, fractions: Fractions) -> Split:
@@ -53,11 +57,12 @@ def split_in_order(
     most = np.maximum(n - 1, 0)  # one item stays in train
     n_test = np.clip(_rounded(n * fractions[2]), np.minimum(1, most), most)
     n_validation = np.minimum(_rounded(n * fractions[1]), most - n_test)
-    part = np.zeros(len(pairs), dtype=np.int8)
-    rank, ends = pairs.rank(key), n - n_test
-    part[rank >= np.repeat(ends - n_validation, n)] = 1
-    part[rank >= np.repeat(ends, n)] = 2
-    return _parted(interactions, part, _named(kind, fractions))
+    part, rank, ends = Spool(np.int8), pairs.rank(key), n - n_test
+    for users, at in pairs.blocks():
+        late = [rank[at] >= np.repeat((ends - cut)[users], n[users]) for cut in (n_validation, 0)]
+        part.add(np.sum(late, axis=0))
+        release(rank)
+    return _parted(interactions, part.array(), _named(kind, fractions))
 
 
 def temporal_split(interactions: Interactions, fractions: Fractions) -> Split:
@@ -69,17 +74,11 @@ def temporal_split(interactions: Interactions, fractions: Fractions) -> Split:
     if interactions.times is None:
         raise InputError(f"{interactions.name}: has no times, expected a time column to split by")
     _check_fractions(interactions, fractions)
-    times = interactions.times
-    distinct, before = np.unique(np.sort(times), return_index=True)
-    wanted = np.cumsum(fractions)[:2] * len(times)
-    first, second = (int(np.abs(before - share).argmin()) for share in wanted)
-    if not 0 < first < second:
-        raise InputError(
-            f"{interactions.name}: has {len(distinct)} different times, too few for a cut in time "
-            "(the splits last and random need none)"
-        )
-    part = np.searchsorted(distinct[[first, second]], times, side="right")
-    split = _parted(interactions, part, _named("temporal", fractions))
+    cuts = _cuts(interactions.times, np.cumsum(fractions)[:2], interactions.name)
+    part = Spool(np.int8)
+    for rows in stretches(len(interactions.times), interactions.times):
+        part.add(np.searchsorted(cuts, interactions.times[rows], side="right"))
+    split = _parted(interactions, part.array(), _named("temporal", fractions))
     log.info(
         "%s: %.0f %% of the validation and %.0f %% of the test interactions belong to users with "
         "train items", split.name, 100 * known_share(split, split.validation),
@@ -88,10 +87,32 @@ def temporal_split(interactions: Interactions, fractions: Fractions) -> Split:
     return split
 
 
-def known_share(split: Split, pairs: Pairs) -> float:
-    """The share of some pairs that belong to users with train items."""
+def _cuts(times: np.ndarray, shares: np.ndarray, name: str) -> np.ndarray:
+    """The two times from which on validation and test run, as near to the shares as can be."""
+    cuts, wanted = [], shares * len(times)
+    places = np.minimum(wanted.astype(np.int64), len(times) - 1)
+    by_place = np.partition(times, places)
+    release(times)
+    first = by_place[: places[0] + 1].min()
+    for place, share in zip(places.tolist(), wanted, strict=True):
+        low = by_place[place]
+        before, after = np.count_nonzero(by_place < low), np.count_nonzero(by_place <= low)
+        if after < len(times) and after - share < share - before:
+            low = by_place[place:][by_place[place:] > low].min()
+        cuts.append(low)
+    if not first < cuts[0] < cuts[1]:
+        raise InputError(
+            f"{name}: has {len(np.unique(times))} different times, too few for a cut in time "
+            "(the splits last and random need none)"
+        )
+    return np.array(cuts)
+
+
+def known_share(split: Split, *parts: Pairs) -> float:
+    """The share of the pairs of some parts that belong to users with train items."""
     known = split.train.per_user > 0
-    return float(pairs.per_user[known].sum() / max(len(pairs), 1))
+    n = sum(part.per_user[known].sum() for part in parts)
+    return float(n / max(sum(len(part) for part in parts), 1))
 
 
 def published_split(

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from elasticrec.data.readers import jsonlines
+from elasticrec.data.readers import tables
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.jsonlines import read_json_lines
+from elasticrec.data.readers.sources import read as read_json_lines
 from elasticrec.errors import InputError
 
 
@@ -33,7 +33,7 @@ GOOD = [
 @pytest.mark.parametrize("name", ["review.json", "review.json.gz"])
 @pytest.mark.parametrize("chunk", [50, 300, 10**7])
 def test_reviews_in_chunks_of_any_size(tmp_path, monkeypatch, name, chunk):
-    monkeypatch.setattr(jsonlines, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(tables, "CHUNK_BYTES", chunk)
     whole = read_json_lines(written(tmp_path, GOOD, name))
     assert whole.user_ids.values.tolist() == ["mh_-eMZ6K5RLWhZyISBhwA", "u2"]
     assert whole.item_ids.values.tolist() == ["XQfwVwDr-v0ZS3_CbbE5Xw", "b2"]
@@ -62,7 +62,7 @@ def test_only_reviews_with_enough_stars(tmp_path):
     ],
 )
 def test_a_bad_line_is_named(tmp_path, monkeypatch, line, message):
-    monkeypatch.setattr(jsonlines, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(tables, "CHUNK_BYTES", 200)
     path = written(tmp_path, [GOOD[0], "", line, GOOD[1]])
     with pytest.raises(InputError, match=re.escape(f"{path} {message}")) as caught:
         read_json_lines(path, Columns(min_rating=1))

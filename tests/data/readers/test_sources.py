@@ -21,7 +21,7 @@ from elasticrec.data.readers.sources import (
     read,
     with_titles,
 )
-from elasticrec.data.readers.tables import read_table
+from elasticrec.data.readers.sources import read as read_table
 from elasticrec.errors import InputError
 
 

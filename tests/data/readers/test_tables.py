@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.tables import read_table
+from elasticrec.data.readers.sources import read as read_table
 from elasticrec.errors import InputError
 
 

@@ -80,7 +80,7 @@ class Columns:
             if name is not None and not isinstance(name, str):
                 raise InputError(f"{meaning} is {name!r}, expected the name of a column")
 
-    def choose(self, found: Sequence[str], where: str) -> dict[str, int]:
+    def choose(self, found: Sequence[str], where: str, *, quiet: bool = False) -> dict[str, int]:
         """Places of the columns to read among those found: `user`, `item`, `rating`, `time`.
 
         A missing column is refused by name; no time column is needed unless it is named. Columns
@@ -102,7 +102,7 @@ class Columns:
         if self.min_rating is None:
             unread = chosen.pop("rating", None)  # a wrong name is refused all the same
             unread = next(iter(_usual("rating", found)), None) if unread is None else unread
-            if unread is not None and self.where is None and self.weight is None:
+            if not (quiet or unread is None or self.where or self.weight):
                 log.info("%s: every row counts alike, whatever its %r; min-rating, where or weight "
                          "make use of it", where, found[unread])  # fmt: skip
         named = {f"={name}": name for text in (self.where, self.weight) for name in names_in(text)}

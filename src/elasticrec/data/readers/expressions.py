@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,84 +26,117 @@ def names_in(text: str | None, what: str = "where") -> list[str]:
     return [] if text is None else list(dict.fromkeys(_parsed(text, what).meta.root_names()))
 
 
-def chosen_rows(
-    columns: Mapping[str, pl.Series], where: str | None, weight: str | None, source: str
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Numbers of the rows that meet a condition and weigh something, and their weights.
+class RowChoice:
+    """Rows that meet a condition and weigh something, of columns that come batch by batch."""
 
-    None stands for all rows, and for no weights.
-    """
-    if where is None and weight is None:
-        return None, None
-    rows = np.arange(len(next(iter(columns.values()))))
-    if where is not None:
-        kept = _kept(where, columns, source).to_numpy()
-        _log_left_out(source, kept, f"where {where!r} does not hold")
-        rows = rows[kept]
-    if weight is None:
-        return rows, None
-    named = {name: columns[name].gather(rows) for name in names_in(weight, "weight")}
-    weights = _weights(weight, named, source).to_numpy()
-    _log_left_out(source, weights > 0, "of weight 0")
-    return rows[weights > 0], weights[weights > 0]
+    def __init__(self, where: str | None, weight: str | None, source: str) -> None:
+        self.where, self.weight, self.source = where, weight, source
+        self.n_rows = self.n_met = self.n_weighing = 0
+        self._texts: set[str] = set()
+        self._examples: dict[str, list[Any]] = {}
 
+    def look(self, columns: Mapping[str, pl.Series]) -> None:
+        """Note which columns hold more than numbers; for all batches before the first `of`."""
+        import polars as pl
 
-def _log_left_out(source: str, kept: np.ndarray, why: str) -> None:
-    """Say how many rows are left out for a reason, if any are."""
-    if not kept.all():
-        n = np.count_nonzero(~kept)
-        log.info("%s: left out %s of %s rows %s", source, f"{n:,}", f"{len(kept):,}", why)
+        for name, column in columns.items():
+            self._examples.setdefault(name, column.unique().head(3).to_list())
+            if _numbers(column).dtype == pl.String:
+                self._texts.add(name)
 
+    def of(self, columns: Mapping[str, pl.Series]) -> tuple[np.ndarray, np.ndarray | None]:
+        """Numbers of the rows of a batch that are chosen, and their weights; None: all alike."""
+        rows = np.arange(len(next(iter(columns.values()))))
+        self.n_rows += len(rows)
+        if self.where is not None:
+            rows = np.flatnonzero(self._met(columns))
+        self.n_met += len(rows)
+        if self.weight is None or not len(rows):
+            return rows, None
+        names = names_in(self.weight, "weight")
+        weights = self._weights({name: columns[name].gather(rows) for name in names})
+        self.n_weighing += int(np.count_nonzero(weights))
+        return rows[weights > 0], weights[weights > 0]
 
-def _kept(text: str, columns: Mapping[str, pl.Series], where: str) -> pl.Series:
-    """True for each row that meets a condition."""
-    import polars as pl
+    def finish(self) -> None:
+        """Say how many rows were left out; raise an error where none are left."""
+        if not self.n_met:
+            raise InputError(f"{self.source}: no row meets {self.where!r}{self._example('where')}")
+        if self.n_met < self.n_rows:
+            self._log_left_out(self.n_met, self.n_rows, f"where {self.where!r} does not hold")
+        if self.weight is None:
+            return
+        if not self.n_weighing:
+            raise InputError(
+                f"{self.source}: weight {self.weight!r} is 0 for every row, expected some above 0"
+            )
+        if self.n_weighing < self.n_met:
+            self._log_left_out(self.n_weighing, self.n_met, "of weight 0")
 
-    found = _evaluated(text, columns, "where", where)
-    if found.dtype != pl.Boolean:
-        raise InputError(f"where {text!r}: gives {found.dtype}, expected {EXAMPLES['where']}")
-    kept = found.fill_null(False)
-    if not kept.any():
-        raise InputError(f"{where}: no row meets {text!r}{_example(columns)}")
-    return kept
+    def _log_left_out(self, kept: int, of: int, why: str) -> None:
+        """Say how many rows are left out for a reason."""
+        log.info("%s: left out %s of %s rows %s", self.source, f"{of - kept:,}", f"{of:,}", why)
 
+    def _met(self, columns: Mapping[str, pl.Series]) -> np.ndarray:
+        """True for each row that meets the condition."""
+        import polars as pl
 
-def _weights(text: str, columns: Mapping[str, pl.Series], where: str) -> pl.Series:
-    """The weight of each row, a finite number from 0."""
-    import polars as pl
+        found = self._evaluated(str(self.where), columns, "where")
+        if found.dtype != pl.Boolean:
+            expected = f"expected {EXAMPLES['where']}"
+            raise InputError(f"where {self.where!r}: gives {found.dtype}, {expected}")
+        return found.fill_null(False).to_numpy()
 
-    found = _evaluated(text, columns, "weight", where)
-    if not (found.dtype.is_numeric() or found.dtype == pl.Boolean):
-        raise InputError(
-            f"{where}: weight {text!r} gives {found.dtype}, expected numbers{_example(columns)}"
+    def _weights(self, columns: Mapping[str, pl.Series]) -> np.ndarray:
+        """The weight of each row, a finite number from 0."""
+        import polars as pl
+
+        found = self._evaluated(str(self.weight), columns, "weight")
+        said = f"{self.source}: weight {self.weight!r} gives"
+        if not (found.dtype.is_numeric() or found.dtype == pl.Boolean):
+            raise InputError(f"{said} {found.dtype}, expected numbers{self._example('weight')}")
+        weights = found.cast(pl.Float64)
+        wrong = (weights.is_null() | ~weights.is_finite() | (weights < 0)).fill_null(True)
+        if wrong.any():
+            value = weights.filter(wrong)[0]
+            n = f"{int(wrong.sum()):,} rows"
+            raise InputError(f"{said} {value} for {n}, expected finite numbers from 0")
+        return weights.to_numpy()
+
+    def _evaluated(self, text: str, columns: Mapping[str, pl.Series], what: str) -> pl.Series:
+        """An expression's value in every row; text columns of numbers alone count as numbers."""
+        import polars as pl
+
+        names = names_in(text, what)
+        read = {name: columns[name] for name in names}
+        frame = pl.DataFrame(
+            {name: _stripped(c) if name in self._texts else _numbers(c) for name, c in read.items()}
         )
-    weights = found.cast(pl.Float64)
-    wrong = (weights.is_null() | ~weights.is_finite() | (weights < 0)).fill_null(True)
-    if wrong.any():
-        value = weights.filter(wrong)[0]
-        raise InputError(
-            f"{where}: weight {text!r} gives {value} for {int(wrong.sum()):,} rows, expected "
-            "finite numbers from 0"
-        )
-    if not (weights > 0).any():
-        raise InputError(f"{where}: weight {text!r} is 0 for every row, expected some above 0")
-    return weights
+        try:
+            found = frame.select(_parsed(text, what).alias("found")).to_series()
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).splitlines()[0]
+            said = f"{self.source}: {what} {text!r} cannot be used"
+            raise InputError(f"{said} ({reason})") from None
+        if len(found) != len(frame):
+            expected = f"expected {EXAMPLES[what]}"
+            raise InputError(f"{what} {text!r}: has one value for all rows, {expected}")
+        return found
+
+    def _example(self, what: str) -> str:
+        """Some values of an expression's columns, for an error."""
+        parts = [
+            f"{name!r} has values like {', '.join(map(repr, self._examples[name]))}"
+            for name in names_in(getattr(self, what), what)
+        ]
+        return f"; {'; '.join(parts)}" if parts else ""
 
 
-def _evaluated(text: str, columns: Mapping[str, pl.Series], what: str, where: str) -> pl.Series:
-    """An expression's value in every row; text columns that hold numbers count as numbers."""
+def _stripped(column: pl.Series) -> pl.Series:
+    """Text without the space around it; other columns as they are."""
     import polars as pl
 
-    names = names_in(text, what)
-    frame = pl.DataFrame({name: _numbers(columns[name]) for name in names})
-    try:
-        found = frame.select(_parsed(text, what).alias("found")).to_series()
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{where}: {what} {text!r} cannot be used ({reason})") from None
-    if len(found) != len(frame):
-        raise InputError(f"{what} {text!r}: has one value for all rows, expected {EXAMPLES[what]}")
-    return found
+    return column.str.strip_chars() if column.dtype == pl.String else column
 
 
 def _numbers(column: pl.Series) -> pl.Series:
@@ -112,7 +145,7 @@ def _numbers(column: pl.Series) -> pl.Series:
 
     if column.dtype != pl.String:
         return column
-    text = column.str.strip_chars()
+    text = _stripped(column)
     filled = text.set((text == "").fill_null(False), None)
     numbers = filled.cast(pl.Float64, strict=False)
     return numbers if numbers.null_count() == filled.null_count() else text
@@ -133,12 +166,3 @@ def _parsed(text: str, what: str) -> pl.Expr:
     if not names:
         raise InputError(f"{what} {text!r}: names no column, expected {EXAMPLES[what]}")
     return found
-
-
-def _example(columns: Mapping[str, pl.Series]) -> str:
-    """Some values of the columns, for an error."""
-    parts = [
-        f"{name!r} has values like {', '.join(repr(v) for v in column.unique().head(3).to_list())}"
-        for name, column in columns.items()
-    ]
-    return f"; {'; '.join(parts)}" if parts else ""

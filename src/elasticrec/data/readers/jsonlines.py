@@ -4,58 +4,39 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elasticrec.data.interactions import Interactions
-from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.frames import from_series
-from elasticrec.data.readers.tables import Choice
+from elasticrec.data.readers.gathering import Batch, counted
+from elasticrec.data.readers.tables import Choice, whole_lines
 from elasticrec.errors import InputError
-from elasticrec.files import opened, plain_name
+from elasticrec.files import opened
 
 if TYPE_CHECKING:
     import polars as pl
 
-CHUNK_BYTES = 32_000_000
-"""Read at once; such files are several gigabytes, nearly all of it review texts."""
 
-
-def read_json_lines(
-    path: Path | str, columns: Columns | None = None, *, name: str | None = None
-) -> Interactions:
-    """The interactions of a file with one JSON object per line, plain or `.gz`."""
-    path, wanted = Path(path), columns or Columns()
-    return from_series(
-        read_objects(path, lambda found: wanted.choose(found, str(path))),
-        wanted,
-        where=lambda row: f"{path} line {_line_of(path, row)}",
-        name=name or plain_name(path),
-        source=str(path),
-    )
-
-
-def read_objects(path: Path, choice: Choice) -> dict[str, pl.Series]:
-    """The chosen fields of a file with one JSON object per line, as text.
+def json_batches(path: Path, choice: Choice) -> Iterator[Batch]:
+    """The chosen fields of a file with one JSON object per line, as text, some lines at a time.
 
     The fields of the first object are the columns; a later object may have fewer.
     """
-    import polars as pl
-
-    frames: list[pl.DataFrame] = []
-    first_line, chosen = 1, None
+    line, start = 1, 0
+    chosen: dict[str, str] | None = None
     with opened(path) as file:
-        while lines := file.readlines(CHUNK_BYTES):
-            if chosen is None and any(line.strip() for line in lines):
-                keys = _first_keys(lines, path, first_line)
+        for content in whole_lines(file):
+            if chosen is None and content.strip():
+                keys = _first_keys(content.splitlines(), path, line)
                 chosen = {meaning: keys[at] for meaning, at in choice(keys).items()}
             if chosen is not None:
-                frames.append(_parsed(lines, chosen, path, first_line))
-            first_line += len(lines)
+                frame = _parsed(content, chosen, path, line)
+                series = {meaning: frame[meaning] for meaning in chosen}
+                yield series, counted(lambda row: f"{path} line {_line_of(path, row)}", start)
+                start += len(frame)
+            line += content.count(b"\n")
     if chosen is None:
         raise InputError(f"{path}: has no rows, expected interactions")
-    frame = pl.concat(frames, rechunk=False)
-    return {meaning: frame[meaning] for meaning in chosen}
 
 
 def _first_keys(lines: list[bytes], path: Path, first_line: int) -> list[str]:
@@ -64,17 +45,15 @@ def _first_keys(lines: list[bytes], path: Path, first_line: int) -> list[str]:
     return list(_object(lines[at], f"{path} line {first_line + at}"))
 
 
-def _parsed(
-    lines: list[bytes], chosen: dict[str, str], path: Path, first_line: int
-) -> pl.DataFrame:
+def _parsed(content: bytes, chosen: dict[str, str], path: Path, first_line: int) -> pl.DataFrame:
     """The chosen fields of some lines as text; a line without an object is refused by number."""
     import polars as pl
 
     try:
         schema = dict.fromkeys(chosen.values(), pl.String)
-        frame = pl.read_ndjson(io.BytesIO(b"".join(lines)), schema=schema)
+        frame = pl.read_ndjson(io.BytesIO(content), schema=schema)
     except pl.exceptions.PolarsError as error:
-        for line, text in enumerate(lines, start=first_line):
+        for line, text in enumerate(content.splitlines(), start=first_line):
             _object(text, f"{path} line {line}")
         raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from None
     return frame.select(pl.col(field).alias(meaning) for meaning, field in chosen.items())

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from elasticrec.addresses import fetched, files_at
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns, position
-from elasticrec.data.readers.expressions import chosen_rows, names_in
-from elasticrec.data.readers.jsonlines import read_json_lines, read_objects
+from elasticrec.data.readers.expressions import RowChoice, names_in
+from elasticrec.data.readers.gathering import Batch, Batches, gathered
+from elasticrec.data.readers.jsonlines import json_batches
 from elasticrec.data.readers.lists import read_goodbooks, read_lists
-from elasticrec.data.readers.tables import read_columns, read_table
+from elasticrec.data.readers.tables import MOVIELENS, Choice, table_batches
+from elasticrec.data.readers.values import Where
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.files import check_readable, only_member, read_bytes
+from elasticrec.files import check_readable, only_member, plain_name, read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,31 +63,62 @@ def format_of(path: Path | str) -> str:
 
 
 def read(
-    path: Path | str,
+    source: Path | str,
     columns: Columns | None = None,
     *,
     format: str | None = None,  # noqa: A002
     id_lists: bool = False,
     name: str | None = None,
 ) -> Interactions:
-    """The interactions of one file in any of the known formats, plain, `.gz` or in a `.zip`.
+    """The interactions of one file, or of several tables, in any of the known formats.
 
     Args:
+        source: a file, plain, `.gz` or in a `.zip`; a folder or a pattern of tables; or the
+            address of any of them.
         format: one of `FORMATS`; by the end of the name where not given.
         id_lists: for lists: original ids from `user_list.txt` and `item_list.txt` beside the file.
     """
-    kind, columns = format or format_of(path), columns or Columns()
-    path = only_member(path)
-    _check_options(path, kind, columns, id_lists)
+    files = files_at(source)
+    columns, kind = columns or Columns(), format or format_of(files[0])
+    for file in files:
+        if format is None and format_of(file) != kind:
+            raise InputError(f"{file}: is {format_of(file)}, expected {kind} as {files[0]}")
+    _check_options(source, kind, columns, id_lists)
+    if kind not in TABLES:
+        if kind == "goodbooks":
+            return replace(read_goodbooks(), name=name or "goodbooks")
+        if len(files) > 1:
+            raise InputError(f"{source}: holds {len(files)} files, expected one of lists")
+        with fetched(files[0]) as path:
+            return read_lists(only_member(path), id_lists=id_lists, name=name)
+
+    opened: set[Path | str] = set()
+
+    def batches() -> Batches:
+        for file in files:
+            with fetched(file) as copy:
+                choice = partial(columns.choose, where=str(file), quiet=bool(opened))
+                opened.add(file)
+                for series, place in _batches(only_member(copy), kind, choice, columns):
+                    yield series, partial(_original, place, str(copy), str(file))
+
+    if name is None:
+        named = Path(files[0]).parent if has_magic(str(source)) else Path(source)
+        name = plain_name(named if len(files) > 1 else files[0])
+    return gathered(batches, columns, name=name, source=str(source))
+
+
+def _batches(path: Path, kind: str, choice: Choice, columns: Columns) -> Iterator[Batch]:
+    """The chosen columns of one table, some rows at a time."""
     if kind == "json":
-        return read_json_lines(path, columns, name=name)
-    if kind == "goodbooks":
-        return replace(read_goodbooks(), name=name or "goodbooks")
-    if kind == "lists":
-        return read_lists(path, id_lists=id_lists, name=name)
-    return read_table(
-        path, columns, parquet=kind == "parquet", movielens=kind == "movielens", name=name
-    )
+        return json_batches(path, choice)
+    headerless = MOVIELENS if kind == "movielens" else ()
+    return table_batches(path, choice, columns, parquet=kind == "parquet", headerless=headerless)
+
+
+def _original(place: Where, copy: str, file: str, row: int) -> str:
+    """The place of a row, in the file that a copy was made of."""
+    return place(row).replace(copy, file)
 
 
 def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool) -> None:
@@ -135,7 +171,10 @@ def from_csr(
         for text in (where, weight):
             for wanted in names_in(text):
                 position("", wanted, list(column), name)
-        rows, weights = chosen_rows(column, where, weight, name)
+        choice = RowChoice(where, weight, name)
+        choice.look(column)
+        rows, weights = choice.of(column)
+        choice.finish()
         kept = kept[rows]
     users = Ids.dense(n_users) if user_ids is None else Ids.of(user_ids)
     items = Ids.dense(n_items) if item_ids is None else Ids.of(item_ids)
@@ -208,6 +247,7 @@ def with_titles(named: Titled, path: Path | str, *, title: str | None = None) ->
 
 def _titles_of(path: Path, title: str | None, known: Ids) -> dict[str, pl.Series]:
     """Parallel ids and titles."""
+    import polars as pl
 
     def choice(found: list[str]) -> dict[str, int]:
         ids = "id" if "id" in found else None
@@ -218,8 +258,13 @@ def _titles_of(path: Path, title: str | None, known: Ids) -> dict[str, pl.Series
 
     if path.name.removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
         by_id = _by_id(path, known)
-        return read_objects(path, choice) if by_id is None else by_id
-    return read_columns(path, choice, headerless=("item", "title"), lossy=True)[0]
+        if by_id is not None:
+            return by_id
+        batches = json_batches(path, choice)
+    else:
+        batches = table_batches(path, choice, headerless=("item", "title"), lossy=True)
+    frame = pl.concat([pl.DataFrame(series) for series, _ in batches])
+    return {"item": frame["item"], "title": frame["title"]}
 
 
 def _by_id(path: Path, known: Ids) -> dict[str, pl.Series] | None:

@@ -8,16 +8,15 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO
 
-from elasticrec.data.interactions import Interactions
+import numpy as np
+
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.frames import Where, from_series
+from elasticrec.data.readers.gathering import Batch, counted
+from elasticrec.data.spool import AT_ONCE
 from elasticrec.errors import InputError
-from elasticrec.files import check_readable, opened, plain_name, read_bytes, zip_member
-
-if TYPE_CHECKING:
-    import polars as pl
+from elasticrec.files import check_readable, opened, read_bytes, zip_member
 
 SEPARATORS = ("::", "\t", ",", ";", "|")
 """Separators of a text table; the most frequent one of the first line, or a space, is taken."""
@@ -32,6 +31,8 @@ NO_TEXT = {
     b"PAR1": "a Parquet file",
 }
 """What a file is, by its first bytes."""
+CHUNK_BYTES = 32_000_000
+"""Bytes of a text that are read at once."""
 LONGEST_HEADER = 1_000_000
 """Bytes; a first line longer than this is no header."""
 
@@ -39,33 +40,7 @@ Choice = Callable[[list[str]], dict[str, int]]
 """Given the names of all columns, the places of those to read, by what each means."""
 
 
-def read_table(
-    path: Path | str,
-    columns: Columns | None = None,
-    *,
-    parquet: bool | None = None,
-    movielens: bool = False,
-    name: str | None = None,
-) -> Interactions:
-    """The interactions of a text table (plain or `.gz`) or a Parquet file.
-
-    Args:
-        parquet: True for a Parquet file; by the end of its name where not given.
-        movielens: a table without a header has MovieLens' columns, whatever separates them.
-    """
-    path, wanted = check_readable(path), columns or Columns()
-    series, where = read_columns(
-        path,
-        lambda found: wanted.choose(found, str(path)),
-        wanted,
-        parquet=parquet,
-        headerless=MOVIELENS if movielens else (),
-    )
-    name = name or plain_name(path)
-    return from_series(series, wanted, where=where, name=name, source=str(path))
-
-
-def read_columns(
+def table_batches(
     path: Path,
     choice: Choice,
     columns: Columns | None = None,
@@ -73,22 +48,23 @@ def read_columns(
     parquet: bool | None = None,
     headerless: tuple[str, ...] = (),
     lossy: bool = False,
-) -> tuple[dict[str, pl.Series], Where]:
-    """The chosen columns of a table, and a function from a row to its place in words.
+) -> Iterator[Batch]:
+    """The chosen columns of a text table (plain or `.gz`) or a Parquet file, some rows at a time.
 
     Args:
         columns: says the separator, and the names of all columns of a file without a header.
+        parquet: True for a Parquet file; by the end of its name where not given.
         headerless: columns of a file whose first field is a number, so that it has no header;
             those of MovieLens where `::` stands between them.
         lossy: read text that is not UTF-8 as Latin-1.
     """
+    path = check_readable(path)
     if path.suffix in (".parquet", ".pq") if parquet is None else parquet:
-        return _parquet_columns(path, choice), lambda row: f"{path} row {row + 1}"
-    layout = _layout(path, columns or Columns(), headerless)
-    return _text_columns(path, choice, layout, lossy=lossy)
+        return _parquet_batches(path, choice)
+    return _text_batches(path, choice, _layout(path, columns or Columns(), headerless), lossy=lossy)
 
 
-def _parquet_columns(path: Path, choice: Choice) -> dict[str, pl.Series]:
+def _parquet_batches(path: Path, choice: Choice) -> Iterator[Batch]:
     """The chosen columns of a Parquet file."""
     import polars as pl
 
@@ -98,10 +74,13 @@ def _parquet_columns(path: Path, choice: Choice) -> dict[str, pl.Series]:
             names = list(pl.read_parquet_schema(file))
         chosen = choice(names)
         wanted = list(dict.fromkeys(names[at] for at in chosen.values()))
-        frame = pl.read_parquet(source, columns=wanted, glob=False)
+        whole, start = pl.scan_parquet(source, glob=False).select(wanted), 0
+        while len(frame := whole.slice(start, AT_ONCE).collect()):
+            series = {meaning: frame[names[at]] for meaning, at in chosen.items()}
+            yield series, counted(lambda row: f"{path} row {row + 1}", start)
+            start += len(frame)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path}: is not a sound Parquet file ({_first_line(error)})") from None
-    return {meaning: frame[names[at]] for meaning, at in chosen.items()}
 
 
 @dataclass(frozen=True)
@@ -170,41 +149,67 @@ def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout
     return Layout([typed.sub("", name.strip()) for name in fields], separator, header=True)
 
 
-def _text_columns(
-    path: Path, choice: Choice, layout: Layout, *, lossy: bool
-) -> tuple[dict[str, pl.Series], Where]:
+def whole_lines(file: IO[bytes], *, quoted: bool = False) -> Iterator[bytes]:
+    """The content in pieces that end with a line; a quoted field may hold line breaks."""
+    rest = b""
+    while piece := file.read(CHUNK_BYTES):
+        rest += piece
+        end = rest.rfind(b"\n") + 1
+        if quoted and rest.count(b'"', 0, end) % 2:
+            text = np.frombuffer(rest, np.uint8, end)
+            outside = ~np.logical_xor.accumulate(text == ord('"'))
+            end = int(np.flatnonzero((text == ord("\n")) & outside)[-1:].sum()) + 1
+            end = end if end > 1 else 0
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def _text_batches(path: Path, choice: Choice, layout: Layout, *, lossy: bool) -> Iterator[Batch]:
     """The chosen columns of a text table, as text."""
     import polars as pl
 
     chosen = choice(layout.names)
     positions = sorted(set(chosen.values()))
-    separator = layout.separator
-    source: Path | io.BytesIO = path
-    if path.suffix == ".gz" or len(separator) > 1 or zip_member(path) or lossy:
-        content = _utf8(read_bytes(path)) if lossy else read_bytes(path)
-        if len(separator) > 1:
-            content = content.replace(separator.encode(), UNIT.encode())
-        source = io.BytesIO(content)
-    try:
-        frame = pl.read_csv(
-            source,
-            columns=positions,
-            separator=separator if len(separator) == 1 else UNIT,
-            quote_char='"' if len(separator) == 1 else None,
-            has_header=layout.header,
-            infer_schema=False,
-            glob=False,
-        )
-    except pl.exceptions.PolarsError as error:
-        raise _unreadable(path, layout, error) from None
-    columns = {m: frame.to_series(positions.index(at)) for m, at in chosen.items()}
-    blank = pl.select(pl.all_horizontal(*(column.is_null() for column in columns.values())))
-    if blank.to_series().any():
-        for line, fields in layout.rows(path):  # only blank lines may have no value at all
-            if not any(fields[at].strip() for at in positions if at < len(fields)):
-                raise InputError(f"{path} line {line}: user and item are missing, expected both")
-        columns = {m: column.filter(~blank.to_series()) for m, column in columns.items()}
-    return columns, lambda row: f"{path} line {layout.line_of(path, row)}"
+    single, start = len(layout.separator) == 1, 0
+    schema = {f"column {at + 1}": pl.String for at in range(len(layout.names))}
+    with opened(path) as file:
+        for number, content in enumerate(whole_lines(file, quoted=single)):
+            text = _utf8(content) if lossy else content
+            if not single:
+                text = text.replace(layout.separator.encode(), UNIT.encode())
+            header = layout.header and number == 0
+            if not text.strip():
+                continue
+            try:
+                frame = pl.read_csv(
+                    text,
+                    columns=positions,
+                    separator=layout.separator if single else UNIT,
+                    quote_char='"' if single else None,
+                    has_header=header,
+                    infer_schema=False,
+                    schema=None if number == 0 else schema,
+                    glob=False,
+                )
+            except pl.exceptions.PolarsError as error:
+                raise _unreadable(path, layout, error) from None
+            columns = {m: frame.to_series(positions.index(at)) for m, at in chosen.items()}
+            blank = pl.select(pl.all_horizontal(*(c.is_null() for c in columns.values())))
+            if blank.to_series().any():
+                _check_blank(path, layout, positions)
+                columns = {m: column.filter(~blank.to_series()) for m, column in columns.items()}
+            yield columns, counted(lambda row: f"{path} line {layout.line_of(path, row)}", start)
+            start += len(next(iter(columns.values())))
+
+
+def _check_blank(path: Path, layout: Layout, positions: list[int]) -> None:
+    """Raise an error over a row without any value that is read; only a blank line may be so."""
+    for line, fields in layout.rows(path):
+        if not any(fields[at].strip() for at in positions if at < len(fields)):
+            raise InputError(f"{path} line {line}: user and item are missing, expected both")
 
 
 def _utf8(content: bytes) -> bytes:

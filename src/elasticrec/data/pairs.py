@@ -1,0 +1,272 @@
+"""Pairs: distinct user-item pairs in dense numbers, in memory or mapped from files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elasticrec.data.spool import AT_ONCE, Spool, release
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Distinct user-item pairs as an ascending item list per user (a CSR matrix)."""
+
+    indptr: np.ndarray
+    """(U + 1,) int64: user u has `items[indptr[u]:indptr[u + 1]]`."""
+    items: np.ndarray
+    """(n,) int32: item numbers, ascending and distinct within a user."""
+    n_items: int
+    """Number of items, seen here or not."""
+    order: np.ndarray | None = None
+    """(n,) int32: each pair's place among its user's pairs, the oldest smallest, gaps allowed;
+    None where no order is known."""
+    weights: np.ndarray | None = None
+    """(n,) float32 above 0: how much training makes of each pair; None where all count alike."""
+
+    def __repr__(self) -> str:
+        return f"Pairs({len(self):,} of {self.n_users:,} users and {self.n_items:,} items)"
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, with pairs here or not."""
+        return len(self.indptr) - 1
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        users: np.ndarray,
+        items: np.ndarray,
+        *,
+        n_users: int,
+        n_items: int,
+        order: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+    ) -> Pairs:
+        """Pairs of parallel arrays in any sequence; of duplicates the first in order stays.
+
+        Weights of duplicates add up.
+        """
+        key = users.astype(np.int64) * n_items + items
+        if order is None and weights is None:
+            key.sort()
+        else:
+            by_key = np.lexsort((key,) if order is None else (order, key))
+            key = key[by_key]
+            order = None if order is None else order[by_key]
+            weights = None if weights is None else weights[by_key]
+        first = np.concatenate(([True], key[1:] != key[:-1]))[: len(key)]
+        key = key[first]
+        if weights is not None and len(weights):
+            weights = np.add.reduceat(weights.astype(np.float64), np.flatnonzero(first))
+        rows, columns = np.divmod(key, n_items) if n_items else (key, key)
+        indptr = np.zeros(n_users + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows, minlength=n_users), out=indptr[1:])
+        return cls(
+            indptr,
+            columns.astype(np.int32),
+            n_items,
+            None if order is None else order[first],
+            None if weights is None else weights.astype(np.float32),
+        )
+
+    @classmethod
+    def joined(cls, parts: Iterable[Pairs], n_items: int) -> Pairs:
+        """The pairs of the users of all parts, one part after the other."""
+        items, order, weights = Spool(np.int32), Spool(np.int32), Spool(np.float32)
+        counts, whole = [np.zeros(1, dtype=np.int64)], None
+        for whole in parts:
+            counts.append(whole.per_user)
+            for spool, values in ((items, whole.items), (order, whole.order)):
+                if values is not None:
+                    spool.add(values)
+            if whole.weights is not None:
+                weights.add(whole.weights)
+        return cls(
+            np.cumsum(np.concatenate(counts)),
+            items.array(),
+            n_items,
+            None if whole is None or whole.order is None else order.array(),
+            None if whole is None or whole.weights is None else weights.array(),
+        )
+
+    def blocks(self) -> Iterator[tuple[slice, slice]]:
+        """Some users after the other, and the places of their pairs: few enough to work with.
+
+        The memory of mapped pairs is given back after each block.
+        """
+        user = 0
+        while user < self.n_users:
+            most = np.searchsorted(self.indptr, self.indptr[user] + AT_ONCE, "right") - 1
+            users = slice(user, max(user + 1, int(most)))
+            yield users, slice(*self.indptr[[users.start, users.stop]].tolist())
+            release(self.items, self.order, self.weights)
+            user = users.stop
+
+    def span(self, users: slice) -> Pairs:
+        """The pairs of users who follow each other, as views; they become users 0, 1, …"""
+        indptr = self.indptr[users.start : users.stop + 1]
+        at = slice(int(indptr[0]), int(indptr[-1]))
+        return Pairs(indptr - indptr[0], self.items[at], self.n_items, *self._beside(at))
+
+    def check(self) -> None:
+        """Raise a ValueError where a field breaks its promise."""
+        order = self.items if self.order is None else self.order
+        for array, kind in ((self.indptr, np.int64), (self.items, np.int32), (order, np.int32)):
+            if array.ndim != 1 or array.dtype != kind:
+                found = f"{array.dtype} with {array.ndim} axes"
+                raise ValueError(f"an array of {found}, expected {kind.__name__} with 1")
+        if not len(self.indptr) or self.indptr[0] != 0 or self.indptr[-1] != len(self.items):
+            raise ValueError(f"row ends do not span the {len(self.items)} items")
+        if (np.diff(self.indptr) < 0).any():
+            raise ValueError("row ends fall, expected them to rise")
+        if len(self.items) and not 0 <= self.items.min() <= self.items.max() < self.n_items:
+            found = f"{self.items.min()} to {self.items.max()}"
+            raise ValueError(f"item numbers reach from {found}, expected 0 to {self.n_items - 1}")
+        if len(order) != len(self.items):
+            raise ValueError(f"{len(order)} places for {len(self.items)} pairs")
+        self._check_weights()
+        for users, at in self.blocks():
+            part = self.span(users)
+            if (np.diff(part.keys()) <= 0).any():
+                raise ValueError("items of a user are not ascending and distinct")
+            if not np.diff(np.sort((part.users.astype(np.int64) << 32) + order[at])).all():
+                raise ValueError("two items of a user have the same place in the order")
+
+    def _check_weights(self) -> None:
+        """Raise a ValueError where weights are not finite numbers above 0, one per pair."""
+        weights = self.weights
+        if weights is None:
+            return
+        if weights.dtype != np.float32 or weights.shape != self.items.shape:
+            found = f"{weights.dtype} of shape {weights.shape}"
+            raise ValueError(f"weights are {found}, expected float32 for {len(self.items)} pairs")
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise ValueError("a weight is not a finite number above 0")
+
+    def keys(self) -> np.ndarray:
+        """(n,) int64: one ascending number per pair, `user * n_items + item`."""
+        keys: np.ndarray = self.users.astype(np.int64) * self.n_items + self.items
+        return keys
+
+    @property
+    def users(self) -> np.ndarray:
+        """(n,) int32: the user of each pair, parallel to `items`."""
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), self.per_user)
+
+    @property
+    def per_user(self) -> np.ndarray:
+        """(U,) number of items of each user."""
+        return np.diff(self.indptr)
+
+    @property
+    def per_item(self) -> np.ndarray:
+        """(V,) number of users of each item: its popularity."""
+        counts = np.zeros(self.n_items, dtype=np.int64)
+        for _, at in self.blocks():
+            counts += np.bincount(self.items[at], minlength=self.n_items)
+        return counts
+
+    def of(self, user: int) -> np.ndarray:
+        """The ascending item numbers of one user."""
+        return self.items[self.indptr[user] : self.indptr[user + 1]]
+
+    def rows(self, users: np.ndarray) -> Pairs:
+        """The pairs of some users, in the sequence given; they become users 0, 1, …"""
+        counts = self.per_user[users]
+        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        at = np.repeat(self.indptr[users], counts)
+        at += np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
+        return Pairs(indptr, self.items[at], self.n_items, *self._beside(at))
+
+    def where(self, chosen: np.ndarray) -> Pairs:
+        """The pairs where the boolean array holds, over the same users and items."""
+
+        def part(users: slice, at: slice) -> Pairs:
+            whole, kept = self.span(users), chosen[at]
+            ends = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))[whole.indptr]
+            return Pairs(ends, whole.items[kept], self.n_items, *whole._beside(kept))
+
+        return Pairs.joined((part(*block) for block in self.blocks()), self.n_items)
+
+    def _beside(self, chosen: np.ndarray | slice) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Order and weights of some pairs."""
+        order = None if self.order is None else self.order[chosen]
+        return order, None if self.weights is None else self.weights[chosen]
+
+    def ages(self) -> np.ndarray | None:
+        """(n,) number of the user's newer items, for each pair; None where no order is known."""
+        if self.order is None:
+            return None
+        newer: np.ndarray = self.rank(-self.order)
+        return newer
+
+    def union(self, other: Pairs) -> Pairs:
+        """The pairs of both, over the same users and items; ordered and weighted if both are."""
+
+        def part(users: slice) -> Pairs:
+            a, b = self.span(users), other.span(users)
+            order = weights = None
+            if a.order is not None and b.order is not None:
+                order = np.concatenate([a.order, b.order])
+            if a.weights is not None and b.weights is not None:
+                weights = np.concatenate([a.weights, b.weights])
+            both = np.concatenate([a.users, b.users]), np.concatenate([a.items, b.items])
+            return Pairs.from_arrays(
+                *both, n_users=a.n_users, n_items=self.n_items, order=order, weights=weights
+            )
+
+        return Pairs.joined((part(users) for users, _ in self.blocks()), self.n_items)
+
+    def renumbered(self, new_of_old: np.ndarray) -> Pairs:
+        """The same pairs after item i became item `new_of_old[i]`."""
+
+        def part(old: Pairs) -> Pairs:
+            return Pairs.from_arrays(
+                old.users,
+                new_of_old[old.items],
+                n_users=old.n_users,
+                n_items=old.n_items,
+                order=old.order,
+                weights=old.weights,
+            )
+
+        return Pairs.joined((part(self.span(users)) for users, _ in self.blocks()), self.n_items)
+
+    def rank(self, key: np.ndarray) -> np.ndarray:
+        """(n,) int32: each pair's place, from 0, among its user's pairs by rising key."""
+        ranks = Spool(np.int32)
+        for users, at in self.blocks():
+            part = self.span(users)
+            rank = np.empty(len(part), dtype=np.int32)
+            by_user = np.lexsort((key[at], part.users))
+            rank[by_user] = np.arange(len(part)) - np.repeat(part.indptr[:-1], part.per_user)
+            ranks.add(rank)
+            release(key)
+        return ranks.array()
+
+    def history(self, users: np.ndarray | None = None) -> list[np.ndarray]:
+        """The items of each user (default: all), oldest first; by number if no order is known."""
+        rows = self if users is None else self.rows(users)
+        items = rows.items
+        if rows.order is not None:
+            items = items[np.lexsort((rows.order, rows.users))]
+        return np.split(items, rows.indptr[1:-1])
+
+    def csr(self, recency: float = 0.0) -> csr_matrix:
+        """(U, V) scipy matrix of float32: 1 / (1 + recency · age), ones where ages are unknown."""
+        from scipy.sparse import csr_matrix
+
+        data, ages = np.ones(len(self.items), np.float32), self.ages() if recency else None
+        if ages is not None:
+            data = (1 / (1 + recency * ages)).astype(np.float32)
+        return csr_matrix((data, self.items, self.indptr), shape=(self.n_users, self.n_items))

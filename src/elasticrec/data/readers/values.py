@@ -1,0 +1,241 @@
+"""Values of rows that come batch by batch: ids, ratings and times."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elasticrec.data.ids import INTEGER, Ids
+from elasticrec.data.spool import Spool, taken
+from elasticrec.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+log = logging.getLogger(__name__)
+
+NO_IDS = ("nan", "null", "none", "na", "n/a")
+"""Texts that are likely a missing id; read as an id, with a warning."""
+ISO = r"^\d{4}[-/]\d"
+"""Begin of a date as text."""
+YEAR_LAST = r"^(\d\d?)[/.](\d\d?)[/.](\d{4})(?:\D+(\d\d?)(:\d.*))?$"
+"""A date as Americans and Europeans write it, the former with the month before the day."""
+Where = Callable[[int], str]
+"""Gives the place of a row (from 0) in words, as an error names it: `ratings.csv line 7`."""
+
+
+def checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
+    """The ids as integers or text, after none was found missing."""
+    import polars as pl
+
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        column = column.str.strip_chars()
+        missing = column.is_null() | (column == "")
+    else:
+        missing = column.is_null()
+        if column.dtype.is_float():
+            missing |= column.is_nan()
+    if missing.any():
+        row = int(missing.arg_true()[0])
+        raise InputError(f"{where(row)}: the {meaning} is missing, expected an id in every row")
+    if column.dtype.is_float():
+        whole = column.cast(pl.Int64, strict=False)
+        if not (whole.cast(column.dtype) == column).fill_null(False).all():
+            raise InputError(
+                f"{where(0)}: {meaning}s are fractions, expected whole numbers or text"
+            )
+        return whole
+    if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
+        return column.cast(pl.Int64)
+    if not (column.dtype.is_integer() or column.dtype == pl.String):
+        raise InputError(
+            f"{where(0)}: {meaning}s are of type {column.dtype}, expected whole numbers or text"
+        )
+    return column
+
+
+def liked_rows(column: pl.Series, least: float, where: Where) -> np.ndarray:
+    """Numbers of the rows whose rating is large enough, after each was found to be a number."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        column = column.str.strip_chars()
+    numbers = column.cast(pl.Float64, strict=False)
+    bad = numbers.is_null() | numbers.is_nan()
+    if bad.any():
+        row = int(bad.arg_true()[0])
+        raise InputError(f"{where(row)}: rating {column[row]!r} is not a number, expected one")
+    return (numbers >= least).arg_true().to_numpy()
+
+
+class Numbers:
+    """Dense numbers of ids, in ascending order of the ids once all are known."""
+
+    def __init__(self, meaning: str) -> None:
+        self.meaning = meaning
+        self.ids = Ids.dense(0)
+        self._known: pl.DataFrame | None = None
+        self._numbers = Spool(np.uint32)
+
+    def add(self, column: pl.Series, where: Where) -> None:
+        """Number the ids of one more batch by their first appearance."""
+        import polars as pl
+
+        ids = pl.DataFrame({"id": column})
+        if self._known is None:
+            self._known = ids.clear().with_row_index("number")
+        known = self._known
+        if column.dtype != known["id"].dtype:
+            raise InputError(
+                f"{where(0)}: {self.meaning}s are of type {column.dtype}, expected "
+                f"{known['id'].dtype} as before"
+            )
+        numbers = ids.join(known, on="id", how="left", maintain_order="left")["number"]
+        rows = numbers.is_null().arg_true()
+        if len(rows):
+            ids = ids[rows]
+            new = ids.unique().with_row_index("number", offset=len(known))
+            self._known = pl.concat([known, new], rechunk=True)
+            added = ids.join(new, on="id", how="left", maintain_order="left")["number"]
+            numbers = numbers.scatter(rows, added)
+        self._numbers.add(numbers.to_numpy())
+
+    def finish(self, source: str) -> np.ndarray:
+        """The number of each row; `ids` are known from now on."""
+        import polars as pl
+
+        assert self._known is not None
+        column, self._known = self._known["id"], None
+        if column.dtype == pl.String:
+            # Text that would be spelled differently as a number, such as "007", stays text.
+            whole = column.cast(pl.Int64, strict=False)
+            if (whole.cast(pl.String) == column).fill_null(False).all():
+                column = whole
+        if column.dtype == pl.Int64:
+            by_id = np.argsort(column.to_numpy())
+            self.ids = Ids(column.to_numpy()[by_id])
+        else:
+            by_id, listed = column.arg_sort().to_numpy(), column.to_list()
+            if column.dtype == pl.String and all(INTEGER.fullmatch(text) for text in listed):
+                listed = [int(text) for text in listed]  # integers beyond 64 bits
+                by_id = np.array(sorted(range(len(listed)), key=listed.__getitem__))
+            self.ids = Ids.of([listed[at] for at in by_id.tolist()])
+        texts = self.ids.values if self.ids.are_text else ()
+        if odd := [text for text in texts if text.lower() in NO_IDS]:
+            log.warning("%s: the %s %r looks like a missing id, kept", source, self.meaning, odd[0])
+        rank = np.empty(len(by_id), dtype=np.uint32)
+        rank[by_id] = np.arange(len(by_id))
+        return taken(rank, self._numbers.array())
+
+
+class Times:
+    """Times of rows: whole numbers as they are; fractions, dates and date texts in microseconds."""
+
+    def __init__(self) -> None:
+        self._times = Spool(np.int64)
+        self._whole: list[slice] = []
+        self._kinds: set[str] = set()
+        self._above: set[str] = set()
+
+    def look(self, column: pl.Series) -> bool:
+        """Learn the order of days and months; True where dates end with the year.
+
+        The first or second number is the day if it is ever above 12; dots always stand behind it.
+        """
+        import polars as pl
+
+        if column.dtype != pl.String:
+            return False
+        parts = column.str.strip_chars().str.extract_groups(YEAR_LAST).struct.unnest()
+        above = {n for n in "12" if (parts[n].cast(pl.Int64) > 12).any()}
+        dots = column.str.contains(r"^\s*\d+\.\d+\.\d{4}").any()
+        self._above |= above | ({"1"} if dots else set())
+        return bool(parts["1"].null_count() < len(column))
+
+    def add(self, column: pl.Series, where: Where) -> None:
+        """Add the times of one more batch."""
+        day = next(iter(self._above)) if len(self._above) == 1 else None
+        times, kind = times_of(column, where, day)
+        self._kinds.add(kind)
+        if "date" in self._kinds and len(self._kinds) > 1:
+            raise InputError(
+                f"{where(0)}: time {column[0]!r} is a {kind}, expected dates alone or none"
+            )
+        if kind == "whole number":
+            self._whole.append(slice(self._times.length, self._times.length + len(times)))
+        self._times.add(times)
+
+    def finish(self) -> np.ndarray | None:
+        """All times, in one unit; None where there are none."""
+        times = self._times.array()
+        if "fraction" in self._kinds:
+            for rows in self._whole:
+                times[rows] = np.floor(times[rows] * 1e6)
+        return times if len(times) else None
+
+
+def times_of(column: pl.Series, where: Where, day: str | None) -> tuple[np.ndarray, str]:
+    """(n,) int64, and what they were: `whole number`, `fraction` or `date`.
+
+    Args:
+        day: `1` or `2`, where days stand in dates that end with the year; None: unknown.
+    """
+    import polars as pl
+
+    if column.dtype == pl.String:
+        text = _year_first(column.str.strip_chars(), day)
+        times: pl.Series = text.cast(pl.Int64, strict=False)
+        if times.null_count():
+            times = text.cast(pl.Float64, strict=False)
+        if times.null_count() and text.str.contains(ISO).fill_null(False).any():
+            times = _dates(text.set(~text.str.contains(ISO).fill_null(False), None))
+    else:
+        times = column
+    kind = "fraction" if times.dtype.is_float() else "whole number"
+    if times.dtype in (pl.Date, pl.Datetime):
+        kind = "date"
+        times = times.cast(pl.Datetime("us")).dt.epoch("us")
+    else:
+        if times.dtype.is_float():
+            times = (times.fill_nan(None) * 1e6).floor().cast(pl.Int64, strict=False)
+        if times.dtype.is_integer():
+            times = times.set((times < 0).fill_null(False), None)
+    bad = times.is_null()
+    if bad.any() or not times.dtype.is_integer():
+        row = int(bad.arg_true()[0]) if bad.any() else 0
+        raise InputError(
+            f"{where(row)}: time {column[row]!r} is not usable, expected a number from 0 or a date "
+            "such as 2021-08-14 09:30:00 (a random split needs no times)"
+        )
+    return times.cast(pl.Int64).to_numpy(), kind
+
+
+def _year_first(text: pl.Series, day: str | None) -> pl.Series:
+    """The texts, with dates such as `12/31/2010 8:26` as ISO dates, if the day's place is known."""
+    if day is None:
+        return text
+    parts = text.str.extract_groups(YEAR_LAST).struct.unnest()
+    days, months = parts[day].str.zfill(2), parts["21"[int(day) - 1]].str.zfill(2)
+    clock = (" " + parts["4"].str.zfill(2) + parts["5"]).fill_null("")
+    return (parts["3"] + "-" + months + "-" + days + clock).fill_null(text)
+
+
+def _dates(text: pl.Series) -> pl.Series:
+    """Times of ISO dates, in any mixture of precision and zone; null where there is none."""
+    import polars as pl
+
+    plain = text.str.replace(r" (UTC|GMT)$", "Z").str.replace(r" ([+-]\d{2}:?\d{2})$", "$1")
+    times = pl.repeat(None, len(text), dtype=pl.Datetime("us", "UTC"), eager=True)
+    while (open_ := plain.filter(times.is_null()).drop_nulls()).len():
+        # Its form follows from the first text, so others may be left for another round.
+        found = open_.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+        if found.null_count() == len(found):
+            break
+        rows = (times.is_null() & plain.is_not_null()).arg_true()
+        times = times.scatter(rows, found)
+    return times
