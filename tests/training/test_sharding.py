@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from elasticrec.errors import InputError
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import train
 from elasticrec.training.sampler import Sampler
+from elasticrec.training.sharding import Ranks
 from elasticrec.training.table import BlockTable
 from tests.training.ranks import CONFIGS, world
 
@@ -43,6 +45,18 @@ def test_shares_of_a_batch_are_the_batch(planted, whole_users, loss):
         parts = [getattr(share, name) for share in shares]
         whole = getattr(batch, name)
         assert parts == [None] * 3 if whole is None else torch.equal(torch.cat(parts), whole)
+
+
+def test_more_ranks_than_gpus_are_refused(monkeypatch):
+    n = torch.cuda.device_count() + 1
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(n))
+    ranks = Ranks()
+    ranks.size = 2
+    with pytest.raises(
+        InputError, match=rf"{n} ranks share {n - 1} cuda device\(s\), expected one"
+    ):
+        ranks.device(torch.device("cuda"))
+    assert ranks.device(torch.device("cpu")).type == "cpu"
 
 
 def test_two_ranks_train_the_tables_of_one(tmp_path):

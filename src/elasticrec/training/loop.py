@@ -163,7 +163,7 @@ def _run(
         base = job.make(split.train, first, generator)
     generator.set_state(ranks.say(generator.get_state()))
     state = TrainingState(split, config, base, generator, job.cooccurrence, job.loss)
-    fingerprint = split.fingerprint() if checkpoint else ""
+    fingerprint = split.fingerprint() if checkpoint and not ranks.rank else ""
     if ranks.say(bool(checkpoint and job.resume and checkpoint.exists())):
         assert checkpoint is not None
         found = ({}, Progress()) if ranks.rank else load_checkpoint(checkpoint, config, fingerprint)

@@ -99,8 +99,9 @@ class Sampler:
         self.n_items, self.n_pairs, self.whole_users = train.n_items, len(train), whole_users
         self.users = torch.from_numpy(train.users).to(device)
         self.items = torch.from_numpy(train.items).to(device)
-        # Pairs are sorted by user, then item, so the keys are sorted and one search finds a pair.
-        self.keys = self.users.long() * train.n_items + self.items
+        if not self.shared:
+            # Pairs are sorted by user, then item, so keys are sorted and one search finds a pair.
+            self.keys = self.users.long() * train.n_items + self.items
         self.starts = torch.from_numpy(train.indptr[:-1].copy()).to(device)
         self.counts = torch.from_numpy(train.per_user.copy()).to(device)
         # Ends of the pairs' shares of the visits of an epoch, which has one visit per whole number.

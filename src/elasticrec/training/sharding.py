@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -64,7 +65,7 @@ class Ranks:
         """The device of this rank; more ranks than devices are refused."""
         ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         if self.size > 1 and where.type != "cpu":
-            found = torch.cuda.device_count() if where.type == "cuda" else 1
+            found = torch.cuda.device_count() if where.type == "cuda" else 0
             if ranks > found:
                 raise InputError(
                     f"{ranks} ranks share {found} {where.type} device(s), expected one for each: "
@@ -155,21 +156,28 @@ def together(command: Callable[[], None], follow: Callable[[], None]) -> None:
     """Run a command on rank 0, whose trainings the other ranks follow until it ends."""
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backend, timeout=timedelta(days=365))  # other stages take their time
-    code: int | str | None = 0
+    ranks, code = Ranks(), 0
     try:
-        if Ranks().rank:
+        if ranks.rank:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # rank 0 says when to stop
             with one_line_if_lost():
                 follow()
         else:
-            try:
-                command()
-            except SystemExit as end:
-                code = end.code
-            if not code:
-                Ranks().say(None)
+            command()
+    except SystemExit as end:
+        code = int(end.code or 0)
     except InputError:  # rank 0 says it, too
         code = 2
+    except Exception as error:
+        if not ranks.rank:
+            raise
+        print(
+            f"error: rank {ranks.rank}: {str(error) or type(error)}".splitlines()[0],
+            file=sys.stderr,
+        )
+        code = 2
     if code:
-        os._exit(int(code))  # torchrun ends the others
+        os._exit(code)  # torchrun ends the others
+    if not ranks.rank:
+        ranks.say(None)
     dist.destroy_process_group()
