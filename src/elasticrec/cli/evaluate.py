@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from elasticrec.cli._output import print_json, write_csv
 from elasticrec.cli._settings import DEVICE, JSON
@@ -25,24 +25,24 @@ class Part(StrEnum):
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A finished model folder.")],
+    model: Annotated[Path, Argument(help="A finished model folder.")],
     budget: Annotated[
-        str | None, typer.Option("--budget", "-b", help="A size such as 5MB; by default all.")
+        str | None, Option("--budget", "-b", help="A size such as 5MB; by default all.")
     ] = None,
-    part: Annotated[Part, typer.Option(help="Which held-out part to rank.")] = Part.test,
+    part: Annotated[Part, Option(help="Which held-out part to rank.")] = Part.test,
     metric: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="recall, ndcg, hit, mrr, map, coverage, gini, novelty or diversity, with a length "
             "of the list; may be repeated.",
             metavar="NAME@K",
         ),
     ] = None,
     compare: Annotated[
-        Path | None, typer.Option(help="Another model: paired t-test over the same users.")
+        Path | None, Option(help="Another model: paired t-test over the same users.")
     ] = None,
     per_user: Annotated[
-        Path | None, typer.Option(help="A CSV to write with every user's values.")
+        Path | None, Option(help="A CSV to write with every user's values.")
     ] = None,
     device: DEVICE = "auto",
     json: JSON = False,
@@ -137,9 +137,9 @@ def _print_table(part: Part, found: dict[str, Evaluation], tests: dict[str, TTes
 
 
 def curve(
-    model: Annotated[Path, typer.Argument(help="A finished model folder.")],
+    model: Annotated[Path, Argument(help="A finished model folder.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A PNG, SVG or PDF to write.")
+        Path | None, Option("--output", "-o", help="A PNG, SVG or PDF to write.")
     ] = None,
     json: JSON = False,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument
 
 from elasticrec.cli._output import print_json
 from elasticrec.cli._settings import JSON
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    path: Annotated[Path, typer.Argument(help="A model folder, a stream, or a prefix of one.")],
+    path: Annotated[Path, Argument(help="A model folder, a stream, or a prefix of one.")],
     json: JSON = False,
 ) -> None:
     """Show what a model chose and how good it is, or what items have in a file.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from elasticrec.cli._output import print_json, read_ids, write_csv
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 
 def recommend(
-    model: Annotated[Path, typer.Argument(help="A finished model folder, or a stream file.")],
-    user: Annotated[str | None, typer.Option(help="Id of a user of the data.")] = None,
+    model: Annotated[Path, Argument(help="A finished model folder, or a stream file.")],
+    user: Annotated[str | None, Option(help="Id of a user of the data.")] = None,
     items: Annotated[
-        str | None, typer.Option(help="Ids of items someone took, separated by commas.")
+        str | None, Option(help="Ids of items someone took, separated by commas.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="How many items to list.")] = 20,
-    exclude: Annotated[str, typer.Option(help="Ids of items not to list, with commas.")] = "",
+    k: Annotated[int, Option("-k", help="How many items to list.")] = 20,
+    exclude: Annotated[str, Option(help="Ids of items not to list, with commas.")] = "",
     users_file: Annotated[
-        Path | None, typer.Option(help="A file with one user id per line; needs --out.")
+        Path | None, Option(help="A file with one user id per line; needs --out.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The CSV to write for --users-file.")
+        Path | None, Option("--out", "-o", help="The CSV to write for --users-file.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Rank with the file of this size; by default with all.")
+        str | None, Option(help="Rank with the file of this size; by default with all.")
     ] = None,
     diversity: Annotated[
-        float, typer.Option(help="Up to 1: how much items differ from those above.", min=0, max=1)
+        float, Option(help="Up to 1: how much items differ from those above.", min=0, max=1)
     ] = 0.0,
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
+    json: Annotated[bool, Option("--json", help="Print a JSON list instead.")] = False,
 ) -> None:
     """List the best items for a person, as a device would list them.
 

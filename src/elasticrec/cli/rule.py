@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from elasticrec.cli._output import logged_to_stderr, print_json
 from elasticrec.cli._settings import DEVICE, JSON, SEED, configured
@@ -16,24 +17,24 @@ if TYPE_CHECKING:
     from elasticrec.rule.config import RuleConfig
     from elasticrec.rule.customize import Customized
 
-MODEL = Annotated[Path, typer.Argument(help="A model folder.")]
+MODEL = Annotated[Path, Argument(help="A model folder.")]
 PRINTED = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--printed",
         help="All as the paper prints it: whole f32 blocks, vectors only, 15,000 samples.",
     ),
 ]
 PRESET = Annotated[
     str | None,
-    typer.Option(help="The preset of the settings; by default `default`, or the paper's."),
+    Option(help="The preset of the settings; by default `default`, or the paper's."),
 ]
 SETTINGS = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting as rule.stage.name=value; may be repeated."),
+    Option("--set", help="A setting as rule.stage.name=value; may be repeated."),
 ]
-METRIC = Annotated[str | None, typer.Option(help="What to search for: recall@K, ndcg@K or hit@K.")]
-SAMPLES = Annotated[int | None, typer.Option(help="Compositions to measure and to fit on.")]
+METRIC = Annotated[str | None, Option(help="What to search for: recall@K, ndcg@K or hit@K.")]
+SAMPLES = Annotated[int | None, Option(help="Compositions to measure and to fit on.")]
 
 
 rule = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -54,10 +55,10 @@ def estimate(
     model: MODEL,
     budget: Annotated[
         list[str] | None,
-        typer.Option(help="Judge the estimator within a budget, too; may be repeated."),
+        Option(help="Judge the estimator within a budget, too; may be repeated."),
     ] = None,
     held_out: Annotated[
-        int, typer.Option(help="Compositions of each budget to judge it by.", min=2)
+        int, Option(help="Compositions of each budget to judge it by.", min=2)
     ] = 100,
     printed: PRINTED = False,
     preset: PRESET = None,
@@ -103,16 +104,16 @@ def estimate(
 @rule.command()
 def customize(
     model: MODEL,
-    budget: Annotated[str, typer.Option("--budget", "-b", help="A size such as 5MB or 512KB.")],
+    budget: Annotated[str, Option("--budget", "-b", help="A size such as 5MB or 512KB.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The stream to write, or a .npz as printed.")
+        Path, Option("--output", "-o", help="The stream to write, or a .npz as printed.")
     ],
     printed: PRINTED = False,
     preset: PRESET = None,
     samples: SAMPLES = None,
     metric: METRIC = None,
     ids: Annotated[
-        IdKind, typer.Option(help="Ids in the stream: item numbers (dense), or the shop's own.")
+        IdKind, Option(help="Ids in the stream: item numbers (dense), or the shop's own.")
     ] = IdKind.dense,
     settings: SETTINGS = None,
     seed: SEED = 0,

@@ -6,22 +6,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 
 def serve(
     models: Annotated[
         list[Path] | None,
-        typer.Argument(help="Model folders, or folders of model folders.", metavar="MODEL..."),
+        Argument(help="Model folders, or folders of model folders.", metavar="MODEL..."),
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
+    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="The port to listen on.")] = 8000,
     keys: Annotated[
         Path | None,
-        typer.Option(help="The file with the keys of tokens; else $ELASTICREC_TOKEN_KEYS."),
+        Option(help="The file with the keys of tokens; else $ELASTICREC_TOKEN_KEYS."),
     ] = None,
-    poll: Annotated[float, typer.Option(help="Seconds between looks for new versions.")] = 5.0,
+    poll: Annotated[float, Option(help="Seconds between looks for new versions.")] = 5.0,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Serve the model that comes with the package.")
+        bool, Option("--demo", help="Serve the model that comes with the package.")
     ] = False,
 ) -> None:
     """Serve streams over HTTP, with a page that ranks in the browser.
@@ -49,22 +50,18 @@ def _new_key(wanted: bool) -> None:
 
 
 def token(
-    model: Annotated[str, typer.Argument(help="The name of the model.")],
-    user: Annotated[str, typer.Argument(help="The user's original id.")],
+    model: Annotated[str, Argument(help="The name of the model.")],
+    user: Annotated[str, Argument(help="The user's original id.")],
     expires: Annotated[
-        str, typer.Option(help="How long it is valid: 90s, 15m, 12h or 30d.", metavar="TIME")
+        str, Option(help="How long it is valid: 90s, 15m, 12h or 30d.", metavar="TIME")
     ] = "1h",
     keys: Annotated[
         Path | None,
-        typer.Option(
-            help="The file with the keys, whose first signs; else $ELASTICREC_TOKEN_KEYS."
-        ),
+        Option(help="The file with the keys, whose first signs; else $ELASTICREC_TOKEN_KEYS."),
     ] = None,
     new_key: Annotated[  # noqa: ARG001
         bool,
-        typer.Option(
-            "--new-key", callback=_new_key, is_eager=True, help="Print a new key instead."
-        ),
+        Option("--new-key", callback=_new_key, is_eager=True, help="Print a new key instead."),
     ] = False,
 ) -> None:
     """Print a token that opens one user's vector of one model.
