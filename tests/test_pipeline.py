@@ -220,7 +220,7 @@ def test_a_refitted_model_has_nothing_to_choose_by(refitted) -> None:
     made, _, preset = refitted
     other = replace(preset.order, n_persons=9)
     with pytest.raises(InputError, match=r"nobody has validation items, .* refit=false"):
-        stages.order(made, replace(preset, order=other), device="cpu")
+        stages.Stages(made, "cpu").order(replace(preset, order=other))
     with pytest.raises(InputError, match=r"nobody has validation items, .* refit=false"):
         evaluate_stream(made, part="validation", device="cpu")
 

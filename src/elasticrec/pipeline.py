@@ -11,14 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from elasticrec import stages
 from elasticrec.changing import changed
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.model import Model
 from elasticrec.model_folder import plain
 from elasticrec.presets import Preset
-from elasticrec.stages import Callback, Report
+from elasticrec.stages import ORDERED_BY, Callback, Report, Stages, to_log
 
 
 def fit(
@@ -27,7 +26,7 @@ def fit(
     preset: Preset,
     *,
     device: str = "auto",
-    report: Report = stages.quiet,
+    report: Report = to_log,
     stop: Callable[[], bool] = lambda: False,
     force: bool = False,
     minutes: float | None = None,
@@ -49,44 +48,34 @@ def fit(
     }  # fmt: skip
     with changed(root) as model:
         if model.about.get("refit") != wanted:
-            stages.prepare(model, split, preset, report, force=force)
+            stages = Stages(model, device, report, stop, force, callbacks)
+            stages.prepare(split, preset)
             if minutes is not None:
-                preset = stages.tuned(model, preset, minutes, device=device, report=report)
-            stages.train(
-                model, preset, device=device, report=report, stop=stop, force=force,
-                callbacks=callbacks,
-            )  # fmt: skip
+                preset = stages.tuned(preset, minutes)
+            stages.train(preset)
             if model.table.score == "tiled":
                 report("compress", "skipped: tiled scores (Eq. 2 as printed) have no stream")
-                stages.describe(model)
+                stages.describe()
                 return model
-            stages.compress_model(model, preset, report)
-            stages.order(model, preset, device=device, report=report)
-            stages.write(model, report)
-            stages.measure_curve(model, preset, device=device, report=report, callbacks=callbacks)
-            stages.describe(model)
+            stages.compress(preset)
+            stages.order(preset)
+            stages.write()
+            stages.measure(preset)
+            stages.describe()
     if preset.refit:
         with changed(root) as model:
-            refit(model, split, wanted, device=device, report=report, stop=stop)
-            stages.describe(model)
+            refit(Stages(model, device, report, stop), split, wanted)
     return model
 
 
-def refit(
-    model: Model,
-    split: Split,
-    wanted: dict[str, Any],
-    *,
-    device: str = "auto",
-    report: Report = stages.quiet,
-    stop: Callable[[], bool] = lambda: False,
-) -> None:
+def refit(stages: Stages, split: Split, wanted: dict[str, Any]) -> None:
     """Train a measured model anew on train and validation; every choice stays, and the curve.
 
     Args:
         split: what the measured model was fitted to.
         wanted: what was asked for; a refit that was cut off goes on if it is the same.
     """
+    model = stages.model
     if model.about.get("refit") != wanted:
         preset = Preset.of(model.about["preset"])
         fixed = replace(
@@ -107,13 +96,14 @@ def refit(
     fixed = Preset.of(model.about["fixed"])
     config = {"split": wanted["split"], "parts": "train and validation"}
     if not model.fresh("split", config):
-        report("refit", "train and validation together; every choice stays")
+        stages.report("refit", "train and validation together; every choice stays")
         known, _ = by_popularity(split.all_known())
         model.save_part("split", known, config=config)
-    stages.train(model, fixed, device=device, report=report, stop=stop)
-    stages.compress_model(model, fixed, report)
+    stages.train(fixed)
+    stages.compress(fixed)
     for part in ("weights", "order"):
-        model.keep_part(part, made_from=stages.ORDERED_BY)
-    stages.write(model, report)
+        model.keep_part(part, made_from=ORDERED_BY)
+    stages.write()
     model.keep_part("curve", made_from=("stream", "split"))
     model.describe(preset=model.about["settings"])
+    stages.describe()

@@ -161,16 +161,16 @@ def test_an_unknown_device_is_refused(split, options, tmp_path):
 
 
 def test_a_checkpoint_of_other_settings_goes_only_by_force(split, options, tiny_split, tmp_path):
-    from elasticrec import stages
     from elasticrec.changing import changed
     from elasticrec.cli._settings import configured
+    from elasticrec.stages import Stages
     from elasticrec.training.loop import InterruptedTraining
 
     root, settings = tmp_path / "MODEL", options[1:-2:2]
     with changed(root) as model:
-        stages.prepare(model, tiny_split, configured("demo", settings))
+        Stages(model).prepare(tiny_split, configured("demo", settings))
         with pytest.raises(InterruptedTraining):
-            stages.train(model, configured("demo", settings), device="cpu", stop=lambda: True)
+            Stages(model, "cpu", stop=lambda: True).train(configured("demo", settings))
     kept = (root / "checkpoint.safetensors").read_bytes()
     others = (*options, "--set", "train.temperature=0.2")
     line = refused("train", split, "-o", root, *others, after=["train"])

@@ -102,14 +102,15 @@ def train(
     Example:
       elasticrec train split.npz -o MODEL --set train.temperature=0.07
     """
-    from elasticrec import stages
     from elasticrec.changing import changed
     from elasticrec.data.split import Split
+    from elasticrec.stages import Stages
 
     config, data = configured(preset, settings, seed), Split.load(split)
     with resumable() as listening, changed(output) as model:
-        stages.prepare(model, data, config, listening["report"], force=force)
-        stages.train(model, config, device=device, force=force, **listening)
+        stages = Stages(model, device, force=force, **listening)
+        stages.prepare(data, config)
+        stages.train(config)
     metric, value = next(iter(model.about["validation"].items()))
     print(f"{output}: {model.about['epochs']} epochs, validation {metric} {value:.4f}")
 
@@ -126,13 +127,13 @@ def compress(
     Example:
       elasticrec compress MODEL --set compression.min_support=5
     """
-    from elasticrec import stages
     from elasticrec.changing import changed
     from elasticrec.model import Model
+    from elasticrec.stages import Stages
 
     Model.open(model)
     with logged_to_stderr(), changed(model) as opened:
-        stages.compress_model(opened, configured_as(opened, preset, settings, seed))
+        Stages(opened).compress(configured_as(opened, preset, settings, seed))
     codes, lists = opened.codes, opened.neighbours
     print(
         f"{model}: {codes.n_columns} columns of a byte per item, lists of up to {lists.slots} "
@@ -153,17 +154,18 @@ def order(
     Example:
       elasticrec order MODEL --set order.leads=0,4
     """
-    from elasticrec import stages
     from elasticrec.changing import changed
     from elasticrec.model import Model
+    from elasticrec.stages import Stages
 
     Model.open(model)
     with logged_to_stderr(), changed(model) as opened:
         config = configured_as(opened, preset, settings, seed)
-        stages.order(opened, config, device=device)
-        stages.write(opened)
-        stages.measure_curve(opened, config, device=device)
-        stages.describe(opened)
+        stages = Stages(opened, device)
+        stages.order(config)
+        stages.write()
+        stages.measure(config)
+        stages.describe()
     print(summary(opened))
 
 
