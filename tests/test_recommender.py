@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from elasticrec import ElasticRecommender
@@ -228,6 +229,25 @@ def test_until_it_trains_nothing_heavy_is_imported() -> None:
     assert shown.stdout == "\n"
 
 
+def test_numbers_of_numpy_and_lists_are_settings() -> None:
+    made = ElasticRecommender(
+        seed=np.int64(3), epochs=np.int32(2), temperature=np.float64(0.2), exponents=[0.0, 0.1]
+    )
+    same = ElasticRecommender(seed=3, epochs=2, temperature=0.2, exponents=(0.0, 0.1))
+    assert made.config == same.config
+    assert type(made.config.train.epochs) is int
+
+
+def test_histories_of_any_kind_get_lists(fitted: ElasticRecommender) -> None:
+    expected = fitted.recommend(items=[[0, 1], [2, 3]], k=2).rows()
+    for many in (
+        np.array([[0, 1], [2, 3]]),
+        [{0, 1}, np.array([2, 3])],
+        [pl.Series([0, 1]), (2, 3)],
+    ):
+        assert fitted.recommend(items=many, k=2).rows() == expected
+
+
 def test_unknown_settings_are_refused() -> None:
     with pytest.raises(InputError, match="unknown setting 'epoch', expected one of base, n_blocks"):
         ElasticRecommender(epoch=3)
@@ -261,12 +281,17 @@ def test_unknown_settings_are_refused() -> None:
         (lambda r, p: r.customize(1.5e6, p / "w"), "a budget of 1500000.0, expected a text"),
         (lambda r, p: r.customize("5KB", 7), "path is 7, expected a path"),
         (lambda r, p: r.save(7), "folder is 7, expected a path"),
-        (lambda r, p: r.fit("goodbooks", titles=7), "titles is 7, expected a path"),
+        (lambda r, p: r.fit("goodbooks", titles=7), "titles is 7, expected a path or a frame"),
+        (lambda r, p: r.fit("goodbooks", where=7), "where is 7, expected a text"),
+        (lambda r, p: r.fit("goodbooks", weight=[7]), r"weight is \[7\], expected a text"),
+        (lambda r, p: r.fit("goodbooks", min_rating="4"), "min_rating is '4', expected a number"),
+        (lambda r, p: r.fit("goodbooks", callbacks=print), "callbacks: <built-in function print>"),
+        (lambda r, p: r.save(pl.DataFrame({"a": [1]})), "folder is .*, expected a path"),
         (
             lambda r, p: r.fit("goodbooks", min_interactions="5"),
             "min_interactions is '5', expected a whole",
         ),
-        (lambda r, p: r.fit("goodbooks", user=5), "user is 5, expected the name of a column"),
+        (lambda r, p: r.fit("goodbooks", user=5), "user is 5, expected a text"),
         (lambda r, p: r.fit("goodbooks", callbacks=[5]), r"callbacks: \[5\], expected a list"),
         (lambda r, _: r.recommend(items="1000"), "items given: '1000', expected a list of ids"),
         (lambda r, _: r.recommend(items=1000), "items given: 1000, expected a list of ids"),

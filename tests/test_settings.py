@@ -40,7 +40,7 @@ def default(config):
 
 def changed(config, name, kind, value):
     before = getattr(default(config), name)
-    many = (value,) * (kind.length or max(len(before), 1)) if kind.many else value
+    many = (value,) * (kind.length or max(len(before or ()), 1)) if kind.many else value
     return replace(default(config), **{name: many})
 
 

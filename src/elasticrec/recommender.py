@@ -12,6 +12,8 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, overload
 from weakref import finalize
 
+import numpy as np
+
 from elasticrec.data.histories import Id, check_ids
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
@@ -52,8 +54,9 @@ class ElasticRecommender:
         if device not in ("auto", "cpu", "cuda"):
             raise InputError(f"device is {device!r}, expected auto, cpu or cuda")
         self.preset, self.seed, self.device, self.settings = preset, seed, device, settings
-        chosen = chosen.seeded(seed)
-        self.config = replace(chosen, train=replace(chosen.train, **settings))
+        chosen = chosen.seeded(_plain(seed))
+        plain = {name: _plain(value) for name, value in settings.items()}
+        self.config = replace(chosen, train=replace(chosen.train, **plain))
         self._model: Model | None = None
         self._ranker: Ranker | None = None
 
@@ -126,7 +129,7 @@ class ElasticRecommender:
         min_rating: float | None = None,
         where: str | None = None,
         weight: str | None = None,
-        titles: Path | str | None = None,
+        titles: Any = None,
         min_interactions: int | None = None,
         callbacks: Sequence[Callback] = (),
     ) -> ElasticRecommender:
@@ -140,7 +143,7 @@ class ElasticRecommender:
             min_rating: leave out smaller ratings.
             where: rows to read, in SQL: `event = 'purchase'`.
             weight: how much rows count in training: a column, or an expression in SQL.
-            titles: a table with an item and a title column.
+            titles: a file or a frame with an item and a title column.
             min_interactions: fewest per user and per item; the others are left out.
             callbacks: told numbers while it trains and measures, for trackers; called with the
                 stage, the step, and values by name.
@@ -152,11 +155,11 @@ class ElasticRecommender:
 
         reading = PrepareConfig(
             columns=Columns(user, item, rating, time, min_rating, where=where, weight=weight),
-            titles=None if titles is None else _path(titles, "titles"),
+            titles=titles,
             min_interactions=min_interactions,
-            seed=self.seed,
+            seed=self.config.train.seed,
         )
-        if not all(map(callable, callbacks)):
+        if not isinstance(callbacks, list | tuple) or not all(map(callable, callbacks)):
             raise InputError(f"callbacks: {callbacks!r}, expected a list of functions")
         with lines_in_notebook():
             split = prepare(data, reading)
@@ -227,7 +230,7 @@ class ElasticRecommender:
         """
         given: Any = None if items is None else check_ids(items, "given")
         asked: Any = {"k": k, "exclude": exclude, "only": only, "diversity": diversity}
-        many = any(isinstance(each, list | tuple) for each in given or ())
+        many = any(isinstance(each, Iterable) and not isinstance(each, str) for each in given or ())
         if users is None and not many:
             return self.ranker.recommend(user, items=given, **asked)
         if user is not None:
@@ -292,5 +295,11 @@ def _frame(found: Iterable[tuple[Id, list[Recommendation]]]) -> pl.DataFrame:
 def _path(path: Path | str, what: str) -> Path:
     """A path; whatever is none is refused."""
     if not isinstance(path, str | PathLike):
-        raise InputError(f"{what} is {path!r}, expected a path")
+        raise InputError(f"{what} is {path!r:.50}, expected a path")
     return Path(path)
+
+
+def _plain(value: Any) -> Any:
+    """A setting without NumPy's types, and a tuple for a list."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Integral
 
 import numpy as np
 
@@ -47,9 +48,9 @@ class Budget:
         """The budget of a text such as `5MB`, or of a whole number of bytes."""
         if isinstance(size, str):
             return cls.parse(size)
-        if isinstance(size, bool) or not isinstance(size, int):
+        if isinstance(size, bool) or not isinstance(size, Integral):
             raise InputError(f"a budget of {size!r}, expected a text such as '5MB', or whole bytes")
-        return cls(size)
+        return cls(int(size))
 
     @classmethod
     def megabytes(cls, megabytes: float) -> Budget:

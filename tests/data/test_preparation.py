@@ -54,6 +54,23 @@ def test_sources_of_every_type(shop, tmp_path):
         prepare([[1, 2]])
 
 
+def test_a_prepared_split_gets_titles_alone(shop, tmp_path):
+    split = prepare(shop)
+    titles = pl.DataFrame({"item": split.item_ids.values[:1], "title": ["First"]})
+    assert prepare(split, PrepareConfig(titles=titles, seed=5)).titles[0] == "First"
+    split.save(tmp_path / "split.npz")
+    for source in (split, tmp_path / "split.npz"):
+        for wrong in ({"min_interactions": 3}, {"columns": Columns(where="item > 3")}):
+            with pytest.raises(InputError, match="is a prepared split, used as it is; expected no"):
+                prepare(source, PrepareConfig(**wrong))
+
+
+def test_missing_titles_are_refused_before_any_work(shop, tmp_path, caplog):
+    with caplog.at_level("INFO"), pytest.raises(InputError, match=r"none\.csv: no such file"):
+        prepare(shop, PrepareConfig(titles=tmp_path / "none.csv"))
+    assert not caplog.records
+
+
 def test_the_seed_decides(shop):
     prints = [
         prepare(shop, PrepareConfig(seed=seed, split="random")).fingerprint() for seed in (0, 0, 1)

@@ -27,6 +27,7 @@ from elasticrec.data.splitting import (
     temporal_split,
 )
 from elasticrec.errors import InputError
+from elasticrec.files import check_readable, only_member
 from elasticrec.progress import stage
 from elasticrec.settings import Count, Seed, Share, check
 
@@ -59,8 +60,8 @@ class PrepareConfig:
     """Share of the interactions that is enough to keep."""
     id_lists: bool = False
     """Lists: take original ids from `user_list.txt` and `item_list.txt` beside the source."""
-    titles: Path | None = None
-    """A file with ids and titles of items, see `with_titles`."""
+    titles: Any = None
+    """A file or a frame with ids and titles of items, see `with_titles`."""
     title: str | None = None
     """Its column of the titles; None: by its usual names."""
     name: str | None = None
@@ -75,6 +76,8 @@ class PrepareConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        if not isinstance(self.titles, str | Path | None) and not hasattr(self.titles, "columns"):
+            raise InputError(f"titles is {self.titles!r:.50}, expected a path or a frame")
         if self.test is not None and (self.split or self.min_interactions):
             raise InputError(
                 "a published test comes with its split, expected neither split nor min-interactions"
@@ -88,14 +91,21 @@ def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
 
     Args:
         source: a file, folder, pattern or address, `goodbooks`, Interactions, a pandas or polars
-            frame, or a scipy sparse matrix; a Split, or the file of one, is used as it is.
+            frame, or a scipy sparse matrix; a Split, or the file of one, which gets titles alone.
     """
-    if isinstance(source, Split):
-        return source
+    config = config or PrepareConfig()
+    if isinstance(config.titles, str | Path):
+        check_readable(only_member(config.titles))  # before all the work
     if isinstance(source, str | Path) and Path(source).suffix == ".npz":
         with fetched(source) as path:
-            return Split.load(path)
-    config = config or PrepareConfig()
+            source = Split.load(path)
+    if isinstance(source, Split):
+        if replace(config, seed=0, titles=None, title=None) != PrepareConfig():
+            raise InputError(
+                f"{source.name}: is a prepared split, used as it is; expected no option by which "
+                "interactions are read, filtered or split"
+            )
+        return _titled(source, config)
     rng = np.random.default_rng(config.seed)
     if config.test is None:
         whole = _read(source, config)
@@ -117,6 +127,11 @@ def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
             last = (config.validation or best) == "last"
             split = published_split(train, test, rng=rng, last=last)
     log.info("%s: the split is %s", split.name, split.kind)
+    return _titled(split, config)
+
+
+def _titled(split: Split, config: PrepareConfig) -> Split:
+    """The split with the titles that were asked for."""
     return split if config.titles is None else with_titles(split, config.titles, title=config.title)
 
 

@@ -1,6 +1,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -65,6 +66,16 @@ def test_bad_titles_are_refused(whole, tmp_path, content, message):
     (tmp_path / "t.csv").write_text(content)
     with pytest.raises(InputError, match=re.escape(message)):
         with_titles(whole, tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
+def test_titles_of_a_frame(whole, kind):
+    frame = kind({"movieId": [12, 99, 7], "title": ["Twelve", "Other", None]})
+    assert with_titles(whole, frame).titles.tolist() == ["", "Twelve", ""]
+    with pytest.raises(InputError, match="titles: found columns 'a'; expected an item column"):
+        with_titles(whole, kind({"a": [1]}))
+    with pytest.raises(InputError, match="titles: is of type dict, expected a pandas or polars"):
+        with_titles(whole, {7: "Seven"})
 
 
 def test_attributes_as_titles_from_one_json_object(whole, tmp_path):

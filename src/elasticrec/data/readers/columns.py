@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from elasticrec.data.readers.expressions import names_in
 from elasticrec.errors import InputError
+from elasticrec.settings import Range, check
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +61,7 @@ class Columns:
     """Column of the ratings; read only where `min_rating` asks for it."""
     time: str | None = None
     """Column of the times; `timestamp`, `time`, `date`, … where not named."""
-    min_rating: float | None = None
+    min_rating: Annotated[float, Range(-1e12, 1e12)] | None = None
     """Rows with a smaller rating are left out; None keeps all rows."""
     names: tuple[str, ...] | None = None
     """Names of the columns of a text table without a header, from left to right."""
@@ -75,10 +77,7 @@ class Columns:
     """A column, or an expression in SQL: how much training makes of a row, a number from 0."""
 
     def __post_init__(self) -> None:
-        for meaning in ("user", "item", "rating", "time"):
-            name = getattr(self, meaning)
-            if name is not None and not isinstance(name, str):
-                raise InputError(f"{meaning} is {name!r}, expected the name of a column")
+        check(self)
 
     def choose(self, found: Sequence[str], where: str, *, quiet: bool = False) -> dict[str, int]:
         """Places of the columns to read among those found: `user`, `item`, `rating`, `time`.

@@ -15,24 +15,31 @@ from elasticrec.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
+    from elasticrec.data.readers.tables import Choice
+
 
 def from_frame(frame: Any, columns: Columns | None = None, *, name: str = "data") -> Interactions:
     """The interactions in the rows of a polars or pandas frame."""
-    columns = columns or Columns()
+    wanted = columns or Columns()
+    series = columns_of(frame, lambda found: wanted.choose(found, name), name)
+
+    def batches() -> Batches:
+        for rows in stretches(len(series["user"])):
+            batch = {meaning: column[rows] for meaning, column in series.items()}
+            yield batch, counted(lambda row: f"{name} row {row}", rows.start)
+
+    return gathered(batches, wanted, name=name)
+
+
+def columns_of(frame: Any, choice: Choice, name: str) -> dict[str, pl.Series]:
+    """The chosen columns of a polars or pandas frame."""
     if hasattr(frame, "collect"):
         frame = frame.collect()
     if not hasattr(frame, "columns"):
         kind = type(frame).__name__
         raise InputError(f"{name}: is of type {kind}, expected a pandas or polars frame")
-    chosen = columns.choose([str(column) for column in frame.columns], name)
-
-    def batches() -> Batches:
-        series = {meaning: _series(frame, at).alias(meaning) for meaning, at in chosen.items()}
-        for rows in stretches(len(frame)):
-            batch = {meaning: column[rows] for meaning, column in series.items()}
-            yield batch, counted(lambda row: f"{name} row {row}", rows.start)
-
-    return gathered(batches, columns, name=name)
+    chosen = choice([str(column) for column in frame.columns])
+    return {meaning: _series(frame, at).alias(meaning) for meaning, at in chosen.items()}
 
 
 def _series(frame: Any, position: int) -> pl.Series:

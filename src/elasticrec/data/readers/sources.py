@@ -18,6 +18,7 @@ from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns, position
 from elasticrec.data.readers.expressions import RowChoice, names_in
+from elasticrec.data.readers.frames import columns_of
 from elasticrec.data.readers.gathering import Batch, Batches, gathered
 from elasticrec.data.readers.jsonlines import json_batches
 from elasticrec.data.readers.lists import read_goodbooks, read_lists
@@ -215,8 +216,8 @@ def _union(a: Ids, b: Ids) -> Ids:
     return Ids.of(sorted(set(listed)))
 
 
-def with_titles(named: Titled, path: Path | str, *, title: str | None = None) -> Titled:
-    """The same data, with titles of items from a file; "" where it has none.
+def with_titles(named: Titled, source: Any, *, title: str | None = None) -> Titled:
+    """The same data, with titles of items from a file or a frame; "" where it has none.
 
     The file is a text table, a Parquet table, JSON lines, or one JSON object by item id, whose
     values are texts or lists of attributes. A table whose first field is a number has no header:
@@ -227,35 +228,38 @@ def with_titles(named: Titled, path: Path | str, *, title: str | None = None) ->
     """
     import polars as pl
 
-    path = check_readable(only_member(path))
-    columns = _titles_of(path, title, named.item_ids)
+    name = str(source) if isinstance(source, str | Path) else "titles"
+    columns = _titles_of(source, name, title, named.item_ids)
     numbers = named.item_ids.numbers(columns["item"].cast(pl.String).str.strip_chars())
     known = numbers >= 0
     if not known.any():
         example = named.item_ids.of_number(0)
         raise InputError(
-            f"{path}: has a title for none of the items, expected ids like {example!r}"
+            f"{name}: has a title for none of the items, expected ids like {example!r}"
         )
     titles = np.full(len(named.item_ids), "", dtype=object)
     texts = columns["title"].cast(pl.String).fill_null("").to_list()
     titles[numbers[known]] = np.array(texts, dtype=object)[known]
     missing = int((titles == "").sum())
     if missing:
-        log.info("%s: has no title for %s of %s items", path, f"{missing:,}", f"{len(titles):,}")
+        log.info("%s: has no title for %s of %s items", name, f"{missing:,}", f"{len(titles):,}")
     return replace(named, titles=titles)
 
 
-def _titles_of(path: Path, title: str | None, known: Ids) -> dict[str, pl.Series]:
+def _titles_of(source: Any, name: str, title: str | None, known: Ids) -> dict[str, pl.Series]:
     """Parallel ids and titles."""
     import polars as pl
 
     def choice(found: list[str]) -> dict[str, int]:
         ids = "id" if "id" in found else None
         return {
-            "item": position("item", ids, found, str(path)),
-            "title": position("title", title, found, str(path)),
+            "item": position("item", ids, found, name),
+            "title": position("title", title, found, name),
         }
 
+    if not isinstance(source, str | Path):
+        return columns_of(source, choice, name)
+    path = check_readable(only_member(source))
     if path.name.removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
         by_id = _by_id(path, known)
         if by_id is not None:
