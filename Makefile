@@ -14,7 +14,7 @@ BENCHMARKS  := $(filter-out lines synthetic __init__,$(basename $(notdir $(wildc
 EXPERIMENTS := $(basename $(notdir $(shell grep -l '^def draw' experiments/*.py 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node chromium nginx gcc clang qemu-aarch64 demo test test-slow mutants check check-js bench docs docs-site notebooks figures dist wheels tarball sbom clean
+.PHONY: help setup node chromium nginx gcc clang qemu-aarch64 demo test test-slow mutants check check-js table2 bench docs docs-site notebooks figures dist wheels tarball sbom clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -96,6 +96,15 @@ check-js:
 	  npm install --no-package-lock --no-audit --no-fund --silent >/dev/null 2>&1 || true; fi
 	@cd device/js && if [ -x node_modules/.bin/tsc ]; then npm run --silent check; \
 	else echo "skipped: npm could not install tsc, so the types of JavaScript were not checked"; fi
+
+# Everything of Table 2 for the data sets in $(DATA); PART=test once per release.
+DATASET ?= gowalla,yelp2018,amazon-book,amazon-sports,anime
+DATA    ?= local
+PART    ?= validation
+
+table2: $(READY)     ## measure ours and its rivals at equal bytes: DATASET=gowalla PART=validation
+	@$(BIN)/python -m experiments.table2 run --data $(DATA) --dataset $(DATASET) --part $(PART) \
+	  --seeds 0,1,2 && $(BIN)/python -m experiments.table2 draw
 
 bench: $(READY)      ## measure speed and memory; appends to benchmarks/results
 	@for name in $(BENCHMARKS); do \

@@ -132,12 +132,19 @@ def compare(
 def _tested(
     ours: dict[int, lines.Line], theirs: dict[int, lines.Line], values: Path
 ) -> lines.Line | None:
-    """The test of one cell over the seeds that both methods have; None without any."""
+    """The test of one cell over the seeds that both methods have; None without any.
+
+    A method with one seed alone is compared with all seeds of the other.
+    """
     seeds = sorted(ours.keys() & theirs.keys())
     if not seeds:
         return None
-    a, b = ours[seeds[0]], theirs[seeds[0]]
-    config = {"seeds": seeds} | {
+    mine, other = (
+        list(side.values() if len(seeds) == 1 else (side[seed] for seed in seeds))
+        for side in (ours, theirs)
+    )
+    a, b = mine[0], other[0]
+    config = {"seeds": [[x["seed"] for x in side] for side in (mine, other)]} | {
         name: [x["config_hash"], x.get("code_hash"), x.get("format")]
         for name, x in (("ours", a), ("theirs", b))
     }
@@ -146,14 +153,14 @@ def _tested(
     metrics: dict[str, float] = {}
     for metric in TESTED:
         one, two = (
-            np.mean([_values(side[seed], metric, values) for seed in seeds], axis=0)
-            for side in (ours, theirs)
+            np.mean([_values(line, metric, values) for line in side], axis=0)
+            for side in (mine, other)
         )
         test = paired_t_test(one, two)
         lead = float(one.mean() / max(float(two.mean()), 1e-12) - 1)
         metrics |= {f"{metric} lead": lead, f"{metric} p": test.p}
-    about |= {"metrics": metrics, "users": test.n}
-    return about | {"config": config, "config_hash": lines.config_hash(config)}
+    about |= {"metrics": metrics, "users": test.n, "seeds": config["seeds"]}
+    return about | {"config_hash": lines.config_hash(config)}
 
 
 def _values(line: lines.Line, metric: str, folder: Path) -> np.ndarray:

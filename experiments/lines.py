@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -33,7 +34,7 @@ KEY = (*SETTINGS, "budget_mb", "config_hash", "format", "code_hash", "most_users
 FIELDS = (
     *SETTINGS,
     *("nominal_mb", "budget_mb", "file_bytes", "dimensions", "metrics", "seconds", "config_hash"),
-    *("format", "code_hash", "commit", "machine", "command"),
+    *("format", "code_hash", "time", "commit", "machine", "command"),
 )
 """The order in which fields are written; others follow them."""
 
@@ -43,7 +44,7 @@ Line = dict[str, Any]
 def append(experiment: str, fields: Mapping[str, Any], folder: Path | None = None) -> Line:
     """The line as written to `<folder>/<experiment>.jsonl`, and its config beside.
 
-    `fields` holds whatever says what was measured. `commit`, `machine` and `command` are added.
+    `fields` holds whatever says what was measured; time, commit, machine and command are added.
 
     Args:
         folder: by default `experiments/results`.
@@ -56,13 +57,15 @@ def append(experiment: str, fields: Mapping[str, Any], folder: Path | None = Non
     line = {
         "experiment": experiment,
         "config_hash": config_hash(config),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
         "machine": machine(),
         "command": command(),
     } | given
     known = [name for name in FIELDS if line.get(name) is not None]
     line = {name: line[name] for name in (*known, *(name for name in line if name not in FIELDS))}
-    _keep_config(folder, line["config_hash"], config)
+    if config:
+        _keep_config(folder, line["config_hash"], config)
     _append_line(folder / f"{experiment}.jsonl", line)
     return line | {"config": config}
 

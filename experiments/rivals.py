@@ -145,7 +145,7 @@ def _measured(task: RivalTask) -> Iterator[str]:
         asked = halves.choosing if task.tuning else users
         found = fitted.evaluate(split, METRICS, asked, task.device, task.part)
         fields = {
-            **task.about, "method": task.method, "person": fitted.person, "bytes_per_item": size,
+            **task.about, "method": task.method, "person": "vector", "bytes_per_item": size,
             "file_bytes": fitted.n_bytes, "dimensions": fitted.dimensions,
             "seconds": round(fitted.seconds, 2), "config": task.config,
             "code_hash": code_hash(*CODE),

@@ -151,12 +151,12 @@ class Coded:
 
     def points(
         self, order: Order, weights: np.ndarray, sizes: tuple[float, ...], *,
-        users: np.ndarray, person: Person, device: str,
+        users: np.ndarray | None, person: Person, device: str, part: Part = "validation",
     ) -> Iterator[Point]:  # fmt: skip
-        """A stream measured on some validation users, at those sizes that it has."""
+        """A stream measured on some users of a part, at those sizes that it has."""
         yield from measured(
             self.stream(order, weights), self.codes, self.neighbours, weights, self.split, sizes,
-            users=users, person=person, vectors=self.vectors, device=device,
+            users=users, person=person, vectors=self.vectors, device=device, part=part,
         )  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""The compared methods, one file each, by the name their result lines carry."""
+"""The trained rivals, one file each, by the name their result lines carry.
+
+Beside them: `quantisers` of a table that is trained, and `neighbours`, lists alone.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,16 @@ from experiments.baselines.autoemb import AUTOEMB
 from experiments.baselines.contract import Baseline, BudgetTooSmall, Fitted
 from experiments.baselines.dlrm_ce import DLRM_CE
 from experiments.baselines.esapn import ESAPN
-from experiments.baselines.faiss_pq import FAISS_PQ
 from experiments.baselines.lightgcn import LIGHTGCN, LIGHTGCN_INT8
 from experiments.baselines.lightrec import LIGHTREC
 from experiments.baselines.matryoshka import MATRYOSHKA
-from experiments.baselines.neighbours import ITEMCF, SPARSE_LINEAR
 from experiments.baselines.pmf import PMF, PMF_INT8
 from experiments.baselines.pruning import PRUNING
 
 _ALL: tuple[Baseline, ...] = (
     *(PMF, LIGHTGCN, PMF_INT8, LIGHTGCN_INT8),
     *(ESAPN, AUTOEMB, DLRM_CE, LIGHTREC),
-    *(MATRYOSHKA, PRUNING, FAISS_PQ),
-    *(ITEMCF, SPARSE_LINEAR),
+    *(MATRYOSHKA, PRUNING),
 )
 BASELINES: dict[str, Baseline] = {each.name: each for each in _ALL}
 """By name; each trains by the library's own loop."""

@@ -14,30 +14,24 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.measure import add_votes
 from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.ranking import (
     Evaluation,
     Part,
     Queries,
-    evaluate_scores,
     evaluate_vectors,
-    pick_device,
     queries_of,
 )
 from elasticrec.files import written_whole
 from elasticrec.space import Budget
 
 Stored = Mapping[str, np.ndarray]
-Decoder = Callable[[Stored], "np.ndarray | Neighbours"]
+Decoder = Callable[[Stored], np.ndarray]
 DECODERS: dict[str, Decoder] = {}
-"""By the name of a form: what its stored arrays mean, item vectors (V, k) or neighbours."""
+"""By the name of a form: what its stored arrays mean, item vectors (V, k)."""
 
 
 class BudgetTooSmall(InputError):  # noqa: N818 – the word that everyone uses
@@ -69,10 +63,10 @@ class Fitted:
     """A name of `DECODERS`, by which `stored` is read."""
     stored: dict[str, np.ndarray]
     """The arrays on the device, each in the type it is stored in."""
-    users: np.ndarray | None
-    """(U, k) vectors that a server sends, one to each person; None where her history suffices."""
+    users: np.ndarray
+    """(U, k) vectors that a server sends, one to each person."""
     dimensions: int
-    """Numbers that a person's vector and an item's have in common; 0 where there are none."""
+    """Numbers that a person's vector and an item's have in common."""
     seconds: float
     """Time to train and to code."""
     order: np.ndarray | None = None
@@ -81,13 +75,7 @@ class Fitted:
     @property
     def n_bytes(self) -> int:
         """All that a device needs to rank for one person."""
-        vector = 0 if self.users is None else self.users[:1].nbytes
-        return vector + sum(array.nbytes for array in self.stored.values())
-
-    @property
-    def person(self) -> str:
-        """The kind of person it ranks for: `vector` or `history`."""
-        return "history" if self.users is None else "vector"
+        return self.users[:1].nbytes + sum(array.nbytes for array in self.stored.values())
 
     def evaluate(
         self,
@@ -105,9 +93,6 @@ class Fitted:
         """
         asked = self._renumbered(queries_of(split, part, users))
         decoded = DECODERS[self.form](self.stored)
-        if isinstance(decoded, Neighbours):
-            return _evaluate_votes(decoded, asked, tuple(metrics), device)
-        assert self.users is not None
         return evaluate_vectors(
             self.users[asked.users].astype(np.float32), decoded, asked,
             metrics=metrics, device=device,
@@ -129,9 +114,9 @@ class Fitted:
         """Write one `.npz` file, whole or not at all."""
         about = {"form": self.form, "dimensions": self.dimensions, "seconds": self.seconds}
         arrays = {f"stored.{name}": array for name, array in self.stored.items()}
-        for name, array in (("users", self.users), ("order", self.order)):
-            if array is not None:
-                arrays[name] = array
+        arrays["users"] = self.users
+        if self.order is not None:
+            arrays["order"] = self.order
         with written_whole(path) as file:
             np.savez(file, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
 
@@ -147,7 +132,7 @@ class Fitted:
             if name.startswith("stored.")
         }
         return cls(
-            about["form"], stored, arrays.get("users"), about["dimensions"], about["seconds"],
+            about["form"], stored, arrays["users"], about["dimensions"], about["seconds"],
             arrays.get("order"),
         )  # fmt: skip
 
@@ -168,7 +153,7 @@ class Baseline(Protocol):
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """`paper` (its own) and `ours`; `none` where nothing is trained."""
+        """`paper` (its own) and `ours`."""
         ...
 
     @property
@@ -203,24 +188,3 @@ class Baseline(Protocol):
             epochs: times each train pair is visited; None as many as suit the method.
         """
         ...
-
-
-def _evaluate_votes(
-    neighbours: Neighbours, asked: Queries, metrics: tuple[str, ...], device: str
-) -> Evaluation:
-    """Metrics of the votes that each history casts; without votes, items rank by number."""
-    from scipy.sparse import csr_matrix
-
-    where, V = pick_device(device), neighbours.n_items
-    target, slot = np.nonzero(neighbours.votes)
-    voter = neighbours.numbers[target, slot].astype(np.int64)
-    worth = neighbours.values[neighbours.votes[target, slot]].astype(np.float32)
-    lists = csr_matrix((worth, (voter, target)), shape=(V, V))
-    histories = asked.seen.csr().astype(np.float32)
-
-    def score_batch(start: int, stop: int) -> Tensor:
-        out = torch.zeros((stop - start, V), device=where)
-        add_votes(out, (histories[start:stop] @ lists).tocsr())
-        return out
-
-    return evaluate_scores(score_batch, asked, metrics=metrics, device=where)

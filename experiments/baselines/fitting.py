@@ -28,6 +28,8 @@ from experiments.baselines.contract import Fitted
 RECIPES = Path(__file__).parents[1] / "recipes" / "rivals.toml"
 LARGEST = 256
 """No method has more dimensions than ours may have."""
+MOST = 64
+"""Blocks, and numbers of a block, that a table may have at most."""
 KEPT = 2
 """Trainings kept in memory, so that several budgets may share one."""
 METRIC, VALIDATION_USERS = "recall@50", 3_000
@@ -79,7 +81,8 @@ def paper_config(dimensions: int, settings: dict[str, Any], seed: int, epochs: i
 
 def _config(dimensions: int, found: dict[str, Any], seed: int, epochs: int) -> TrainConfig:
     """Settings of a training without early end, of which the best epoch on validation counts."""
-    shaped: dict[str, Any] = {"n_blocks": dimensions, "block_size": 1, "batch_size": 8192}
+    n_blocks, block_size = blocks_of(dimensions)
+    shaped: dict[str, Any] = {"n_blocks": n_blocks, "block_size": block_size, "batch_size": 8192}
     shaped |= {name: value for name, value in found.items() if name in TRAINED}
     looking: dict[str, Any] = {
         "recency": 0.0,
@@ -88,6 +91,12 @@ def _config(dimensions: int, found: dict[str, Any], seed: int, epochs: int) -> T
         "patience": 0,
     }
     return TrainConfig(**shaped | looking | {"seed": seed, "epochs": epochs})
+
+
+def blocks_of(dimensions: int) -> tuple[int, int]:
+    """Blocks and their size, at most `MOST` of each, that make so many dimensions; 0 if none do."""
+    sizes = (size for size in range(1, MOST + 1) if dimensions % size == 0)
+    return next(((dimensions // s, s) for s in sizes if dimensions // s <= MOST), (0, 0))
 
 
 def fit_vectors(

@@ -12,7 +12,7 @@ import numpy as np
 from elasticrec.data.split import Split
 from elasticrec.space import FLOAT_BYTES, Budget
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
-from experiments.baselines.fitting import LARGEST, Training
+from experiments.baselines.fitting import LARGEST, Training, blocks_of
 
 HALF_BYTES = 2
 
@@ -60,7 +60,7 @@ class FixedSize:
 
 
 def widest(method: str, form: str, n_items: int, budget: Budget) -> int:
-    """The largest dimension whose items and one float32 vector of a person fit."""
+    """The largest dimension, a prime above 64 aside, whose items and one vector of a person fit."""
     if form == "float32":
         D = budget.dimensions(items=n_items)
         least = FLOAT_BYTES * (n_items + 1)
@@ -69,7 +69,7 @@ def widest(method: str, form: str, n_items: int, budget: Budget) -> int:
         least = (HALF_BYTES + 1) * n_items + FLOAT_BYTES
     if D < 1:
         raise BudgetTooSmall(method, budget, least)
-    return min(D, LARGEST)
+    return next(k for k in range(min(D, LARGEST), 0, -1) if all(blocks_of(k)))
 
 
 def as_bytes(items: np.ndarray) -> dict[str, np.ndarray]:

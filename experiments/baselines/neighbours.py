@@ -1,198 +1,203 @@
-"""Neighbours alone: votes of a history, by co-occurrence or by a sparse linear model.
+"""Lists alone: ItemKNN, and a sparse linear model (EASE or SLIM) whose lists are cut short.
 
-`itemcf`: the strongest co-occurring items of each item. `sparse-linear`: EASE- or SLIM-like, a
-ridge regression of each item on a few others. Both are packed as our own neighbours are, a number
-of ⌈log2 V⌉ bits and a weight of 4 bits each, and need no vector from a server. Left open by papers:
-how popular items and busy people are held back (tried), and how long lists should be. Longer ones
-fit at larger budgets but often rank worse, so validation chooses a length among those that fit, and
-weights may be raised to a power, which widens the gaps of long lists. A linear model chooses up to
-16 voters one by one (`compression.linear`); longer lists are solved at once.
+Both rank by the votes of a history, need no vector, and are packed as our own lists are: a number
+of ⌈log2 V⌉ bits and a weight of 4 bits for each voter. Both come from one matrix, how often two
+items are shared, busy people held back. The linear model is the exact inverse of it (EASE,
+Steck '19) up to `EXACT` items; for more, each item is a ridge regression on its `CANDIDATES`
+strongest co-occurring ones (SLIM, Ning and Karypis '11). What remains of each list may be solved
+once more for itself, and popular targets held back; validation decides.
 """
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from elasticrec.compression.config import CompressionConfig, LinearConfig
-from elasticrec.compression.linear import linear_lists, shared_weight
-from elasticrec.compression.neighbours import Neighbours, pack_lists
-from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.interactions import Pairs
-from elasticrec.data.split import Split
-from elasticrec.space import Budget
-from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
-from experiments.baselines.fitting import by_popularity, validation_recall
-from experiments.baselines.packing import pack, packed_bytes, unpack
 
+Settings = dict[str, Any]
+EXACT = 45_000
+CANDIDATES = 256
+LONGEST = 128
+"""No list is longer."""
 WEIGHT_BITS = 4
-LONGEST = 96
-"""No list is longer; of the linear model two thirds of it."""
-FIXED_BYTES = 16 * 2 + 2 * 4
-"""Sixteen values of votes, and two counts."""
-_TARGETS_AT_ONCE = 64
+SPAN = (0.05, 0.999)
+"""Quantiles of the weights at which the lowest and the highest level stand."""
+_NUMBERS_AT_ONCE = 1 << 24
 
 
 class Lists(NamedTuple):
-    """Neighbours before they are packed."""
+    """The voters of each item, the strongest first."""
 
-    items: np.ndarray
-    """(V, k) numbers, -1 where a list has ended."""
-    weights: np.ndarray
-    """(V, k)."""
+    voters: Tensor
+    """(V, k) int64."""
+    weights: Tensor
+    """(V, k) float32, 0 where there is none."""
 
 
 @dataclass(frozen=True)
-class NeighboursAlone:
-    """Lists of one source, as many neighbours for every item as fit and help."""
+class ListsAlone:
+    """A way to make lists, and the settings that are tried."""
 
     name: str
-    """`itemcf` or `sparse-linear`."""
-    tried: list[dict[str, Any]]
-    """Settings to be tried."""
-    losses: tuple[str, ...] = ("none",)
-    sizes: str = "any"
-
-    def trials(self, loss: str) -> list[dict[str, Any]]:
-        """As in `Baseline`."""
-        del loss  # nothing is trained
-        return self.tried
-
-    def fit(
-        self, split: Split, budget: Budget, *,
-        loss: str, settings: dict[str, Any], seed: int, device: str, epochs: int | None = None,
-    ) -> Fitted:  # fmt: skip
-        """As in `Baseline`; loss, seed and epochs change nothing."""
-        del loss, seed, epochs
-        started = time.perf_counter()
-        V = split.n_items
-        if stored_bytes(V, 1) > budget.n_bytes:
-            raise BudgetTooSmall(self.name, budget, stored_bytes(V, 1))
-        fits = max(k for k in range(1, LONGEST + 1) if stored_bytes(V, k) <= budget.n_bytes)
-        fits = min(fits, V - 1)
-        order = by_popularity(split)
-        train = split.renumbered(order).train
-        make = _linear if self.name == "sparse-linear" else _cooccurring
-        best, quality = None, -1.0
-        for lists in make(train, fits, settings):
-            fitted = Fitted("neighbours", stored(lists), None, 0, 0.0, order)
-            value = validation_recall(fitted, split, device)
-            if value >= quality:
-                best, quality = fitted, value
-        assert best is not None
-        seconds = time.perf_counter() - started
-        return Fitted("neighbours", best.stored, None, 0, seconds, order).within(budget)
+    tried: tuple[Settings, ...]
+    make: Callable[[Tensor, Pairs, Settings], Lists]
+    """(shared (V, V), train, settings) -> the longest lists."""
+    cuts: tuple[Settings, ...] = ({},)
+    """What is tried of each list that was cut to a length."""
 
 
-def stored_bytes(n_items: int, slots: int) -> int:
-    """All bytes of lists of so many neighbours."""
-    return FIXED_BYTES + packed_bytes(n_items * slots, number_bits(n_items) + WEIGHT_BITS)
+def slots_within(n_bytes: float, n_items: int) -> int:
+    """Neighbours of each item that fit into bytes per item, beside sixteen levels of two bytes."""
+    left = n_bytes - 2 * 2**WEIGHT_BITS / n_items
+    return min(int(left * 8 / (max(1, (n_items - 1).bit_length()) + WEIGHT_BITS)), n_items - 1)
 
 
-def number_bits(n_items: int) -> int:
-    """Bits of one item's number, at least 1."""
-    return max(1, (n_items - 1).bit_length())
-
-
-def lengths(fits: int) -> list[int]:
-    """The lengths that are compared on validation, rising; the last is what fits."""
-    return [k for k in (4, 8, 16, 32, 64) if k < fits] + [fits]
-
-
-def _cooccurring(train: Pairs, fits: int, settings: dict[str, Any]) -> Iterator[Lists]:
-    """Co-occurrence lists of every length."""
-    sharp = settings["sharpness"]
-    found = count_cooccurrence(
-        train, fits, user_power=settings["user_power"], item_power=settings["voter_power"]
-    )
-    popularity = np.maximum(train.per_item, 1)[:, None]
-    scale = popularity ** (sharp * settings["voter_power"] - settings["target_power"])
-    weights = found.weights.astype(np.float64) ** sharp * scale
-    for k in lengths(fits):
-        yield Lists(found.items[:, :k], weights[:, :k])
-
-
-def _linear(train: Pairs, fits: int, settings: dict[str, Any]) -> Iterator[Lists]:
-    """Lists of a linear model of every length."""
-    config = LinearConfig(**settings)
-    first = config.one_by_one
-    short = linear_lists(train, min(fits, first), config)
-    for k in lengths(min(fits, first)):
-        yield Lists(short.items[:, :k], short.weights[:, :k])
-    for k in sorted({min(fits, k) for k in (first, 2 * first, 4 * first)}):
-        yield ridge_lists(train, k, config)
-
-
-def ridge_lists(train: Pairs, k: int, config: LinearConfig) -> Lists:
-    """Each item's k co-occurring items, weighed by one ridge regression on all of them.
-
-    More candidates, of which the heaviest k stay, ranked worse on Gowalla.
-    """
+def shared(train: Pairs, user_power: float, device: str) -> Tensor:
+    """(V, V) float32: the persons whom two items share, one with n items counting 1/n^p."""
     from scipy.sparse import diags
 
-    near = count_cooccurrence(
-        train, k, user_power=config.user_power, item_power=config.voter_power
-    ).items
-    scale = np.maximum(train.per_user, 1) ** -config.user_power
-    X = (train.csr().astype(np.float64).T @ diags(np.sqrt(scale))).tocsr()  # (V, U)
-    ridge = config.ridge * float(scale @ train.per_user) / max(len(train), 1)
-    weights = np.zeros(near.shape, dtype=np.float32)
-
-    def solve(start: int) -> None:
-        """Write the weights of some targets."""
-        stop = min(start + _TARGETS_AT_ONCE, train.n_items)
-        G = shared_weight(X, np.column_stack([near[start:stop], np.arange(start, stop)]))
-        A = G[:, :k, :k] + ridge * np.eye(k)
-        weights[start:stop] = np.linalg.solve(A, G[:, :k, k:])[..., 0]
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(solve, range(0, train.n_items, _TARGETS_AT_ONCE)))
-    popularity = np.maximum(train.per_item, 1)[:, None]
-    return Lists(near, np.maximum(weights, 0) / popularity**config.target_power)
+    weights = np.maximum(train.per_user, 1).astype(np.float32) ** -user_power
+    R = train.csr()
+    product = (R.T @ (diags(weights) @ R)).tocoo()
+    V = train.n_items
+    out = torch.zeros(V * V, device=device)
+    at = torch.from_numpy(product.row.astype(np.int64)).to(device) * V
+    at += torch.from_numpy(product.col.astype(np.int64)).to(device)
+    out[at] = torch.from_numpy(product.data.astype(np.float32)).to(device)
+    return out.view(V, V)
 
 
-def stored(lists: Lists) -> dict[str, np.ndarray]:
-    """The lists as they are stored, weights on the same fifteen levels as ours."""
-    V, k = lists.items.shape
-    packed = pack_lists(Cooccurrence(lists.items, lists.weights), CompressionConfig.vote_span)
-    return {
-        "numbers": pack(packed.numbers, number_bits(V)),
-        "votes": pack(packed.votes, WEIGHT_BITS),
-        "values": packed.values,
-        "shape": np.array([V, k], dtype=np.int32),
-    }
+def item_knn(G: Tensor, train: Pairs, settings: Settings) -> Lists:
+    """The strongest co-occurring items, by co-occurrence over popularity to a power."""
+    popularity = torch.from_numpy(np.maximum(train.per_item, 1).astype(np.float32)).to(G.device)
+    held = popularity ** -settings["voter_power"]
+    found = _strongest(G, held, min(LONGEST, len(G) - 1))
+    sharp = settings["sharpness"]
+    scale = popularity ** (sharp * settings["voter_power"] - settings["target_power"])
+    weights = (found.weights * held[:, None]) ** sharp
+    return Lists(found.voters, weights * scale[:, None])
 
 
-@decoder("neighbours")
-def unpacked(stored: Stored) -> Neighbours:
-    """The lists, ready to vote."""
-    V, k = map(int, stored["shape"])
-    numbers = unpack(stored["numbers"], V * k).reshape(V, k)
-    votes = unpack(stored["votes"], V * k).reshape(V, k)
-    return Neighbours(numbers.astype(np.uint32), votes.astype(np.uint8), stored["values"])
+def linear(G: Tensor, train: Pairs, settings: Settings) -> Lists:
+    """The heaviest weights of a ridge regression of each item on others."""
+    ridge, V = ridge_of(train, settings), len(G)
+    k = min(LONGEST, V - 1)
+    if V <= EXACT:
+        P = G.clone()
+        P.diagonal().add_(ridge)
+        P = torch.linalg.cholesky(P)
+        P = torch.cholesky_inverse(P)
+        P /= -P.diagonal().clone()[:, None]
+        P.fill_diagonal_(0)
+        weights, voters = P.topk(k, dim=1)
+        del P
+        if G.is_cuda:
+            torch.cuda.empty_cache()  # processes share the memory
+        return Lists(voters, weights.clamp(min=0))
+    popularity = torch.from_numpy(np.maximum(train.per_item, 1).astype(np.float32)).to(G.device)
+    near = _strongest(G, popularity ** -settings["voter_power"], CANDIDATES)
+    weights, best = solved(G, near.voters, ridge).topk(k, dim=1)
+    return Lists(near.voters.gather(1, best), weights)
 
 
-ITEMCF = NeighboursAlone(
-    "itemcf",
-    [
-        {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.3, "sharpness": 1.0},
-        {"user_power": 0.25, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
-        {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.4, "sharpness": 1.5},
-        {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
-    ],
-)
-SPARSE_LINEAR = NeighboursAlone(
-    "sparse-linear",
-    [
-        {"ridge": 60.0, "target_power": 0.2},
-        {"ridge": 60.0, "target_power": 0.0},
-        {"ridge": 60.0, "target_power": 0.4},
-        {"ridge": 20.0, "target_power": 0.2},
-    ],
-)
+def ridge_of(train: Pairs, settings: Settings) -> float:
+    """λ: a ridge in persons, by what a person counts on average."""
+    weights = np.maximum(train.per_user, 1) ** -settings["user_power"]
+    return float(settings["ridge"] * (weights @ train.per_user) / max(len(train), 1))
+
+
+def solved(G: Tensor, voters: Tensor, ridge: float) -> Tensor:
+    """(V, k) weights, at least 0, of the ridge regression of each item on its voters alone."""
+    k = voters.shape[1]
+    eye = ridge * torch.eye(k, device=G.device)
+    targets = torch.arange(len(voters), device=G.device)
+    out = []
+    for some, at in zip(
+        voters.split(max(1, _NUMBERS_AT_ONCE // (k * k))),
+        targets.split(max(1, _NUMBERS_AT_ONCE // (k * k))),
+        strict=True,
+    ):
+        A = G[some[:, :, None], some[:, None, :]] + eye
+        b = torch.cholesky_solve(G[at[:, None], some][..., None], torch.linalg.cholesky(A))
+        out.append(b[..., 0].clamp(min=0))
+    return torch.cat(out)
+
+
+def cut_short(lists: Lists, k: int, G: Tensor, train: Pairs, settings: Settings) -> Lists:
+    """The first k voters on fifteen levels, weighed anew where that is asked for."""
+    voters, weights = lists.voters[:, :k], lists.weights[:, :k]
+    if settings.get("again"):
+        weights = solved(G, voters, ridge_of(train, settings)) * (weights > 0)
+    if power := settings.get("held_back", 0.0):
+        popularity = np.maximum(train.per_item, 1).astype(np.float32)
+        weights = weights / torch.from_numpy(popularity**power).to(weights.device)[:, None]
+    return Lists(voters, _levels(weights))
+
+
+def _strongest(G: Tensor, held: Tensor, k: int) -> Lists:
+    """The k voters of each item with the most shared persons, times `held` of the voter."""
+    voters, weights = [], []
+    at_once = max(1, _NUMBERS_AT_ONCE // len(G))
+    for start in range(0, len(G), at_once):
+        rows = G[start : start + at_once] * held
+        rows[torch.arange(len(rows)), torch.arange(start, start + len(rows))] = 0
+        best = rows.topk(k, dim=1)
+        weights.append(best.values)
+        voters.append(best.indices)
+    return Lists(torch.cat(voters), torch.cat(weights))
+
+
+def _levels(weights: Tensor) -> Tensor:
+    """The weights rounded to fifteen levels, even in their logarithm, each the mean of its own."""
+    used = weights > 0
+    logs = weights[used].log()
+    if not len(logs):
+        return weights
+    some = logs[:: max(1, len(logs) // 1_000_000)]
+    low, high = (torch.quantile(some, share) for share in SPAN)
+    gap = ((high - low) / 14).clamp(min=1e-9)
+    level = ((logs - low) / gap).round().clamp(0, 14).long()
+    sums = torch.zeros(15, device=logs.device).index_add_(0, level, logs.exp())
+    counts = torch.bincount(level, minlength=15).clamp(min=1)
+    out = torch.zeros_like(weights)
+    out[used] = (sums / counts)[level]
+    return out
+
+
+LISTS_ALONE = {
+    each.name: each
+    for each in (
+        ListsAlone(
+            "itemknn",
+            (
+                {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.3, "sharpness": 1.0},
+                {"user_power": 0.25, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
+                {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.4, "sharpness": 1.5},
+                {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 1.0},
+                {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
+            ),
+            item_knn,
+        ),
+        ListsAlone(
+            "sparse linear",
+            tuple(
+                {"user_power": power, "ridge": ridge, "voter_power": 0.4}
+                for power in (0.25, 0.5)
+                for ridge in (30.0, 100.0, 300.0)
+            ),
+            linear,
+            tuple(
+                {"again": again, "held_back": power}
+                for again in (False, True)
+                for power in (0.0, 0.2)
+            ),
+        ),
+    )
+}
+"""By the name that result lines carry."""

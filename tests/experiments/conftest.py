@@ -11,7 +11,7 @@ from elasticrec.ordering.search import OrderSearchConfig
 from elasticrec.presets import PRESETS, Preset
 from elasticrec.stream.curve import CurveConfig
 from elasticrec.training.config import TrainConfig
-from experiments import comparing, lines, streams
+from experiments import comparing, default, lines, streams
 
 
 @pytest.fixture
@@ -20,6 +20,7 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(comparing, "VALUES", tmp_path / "values")
     monkeypatch.setattr(streams, "TABLES", tmp_path / "tables")
+    monkeypatch.setattr(default, "MODELS", tmp_path / "models")
     return tmp_path / "results"
 
 

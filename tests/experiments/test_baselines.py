@@ -50,9 +50,7 @@ def test_keeps_to_the_budget_and_uses_it(case, tmp_path):
     fitted.save(tmp_path / "fitted.npz")
     with np.load(tmp_path / "fitted.npz") as file:  # what was written is what was counted
         stored = sum(file[name].nbytes for name in file.files if name.startswith("stored."))
-        vector = file["users"][0].nbytes if "users" in file.files else 0
-    assert stored + vector == fitted.n_bytes
-    assert fitted.person == ("vector" if vector else "history")
+        assert stored + file["users"][0].nbytes == fitted.n_bytes
 
 
 def test_ranks_alike_after_loading(case, world, tmp_path):
@@ -71,11 +69,8 @@ def test_ranks_by_nothing_but_what_is_stored(case, world):
     _, _, fitted = case
     rng = np.random.default_rng(0)
     most = max(fitted.stored.values(), key=lambda array: array.nbytes)
-    packed = fitted.form == "neighbours"  # whose numbers must stay below that of the items
     shuffled = {
-        name: rng.permutation(array.T).T
-        if packed and array.ndim > 1
-        else rng.permutation(array.reshape(-1)).reshape(array.shape)
+        name: rng.permutation(array.reshape(-1)).reshape(array.shape)
         if array is most or array.dtype.kind == "f"
         else array  # counts, and codes that must stay within bounds
         for name, array in fitted.stored.items()
@@ -104,7 +99,7 @@ def test_has_a_known_name_and_as_many_trials_as_all(name):
     sharing = 1 if name == "pmf" else len(method.losses)
     for loss in method.losses:
         trials = method.trials(loss)
-        assert len(trials) == 4 / sharing or trials == [{}]
+        assert len(trials) == 4 / sharing
         assert all(a != b for k, a in enumerate(trials) for b in trials[:k])
 
 
@@ -119,7 +114,8 @@ def test_fixed_sizes_at_the_papers_budgets():
 
     sizes = [Budget.megabytes(mb) for mb in (5, 10, 25)]
     assert [widest("pmf", "float32", 91_599, size) for size in sizes] == [13, 27, 68]
-    assert [widest("pmf-int8", "int8", 91_599, size) for size in sizes] == [52, 107, 256]
+    found = [widest("pmf-int8", "int8", 91_599, size) for size in sizes]
+    assert found == [52, 106, 256]  # 107 is a prime
 
 
 @pytest.mark.gpu

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from elasticrec.data.interactions import Pairs
 from elasticrec.space import Budget
-from experiments.baselines import faiss_pq, pruning
+from experiments.baselines import pruning, quantisers
 from experiments.baselines.codebooks import kmeans, nearest
 from experiments.baselines.contract import BudgetTooSmall
 from experiments.baselines.fixed_size import as_bytes, from_bytes
-from experiments.baselines.neighbours import Lists, stored, stored_bytes, unpacked
+from experiments.baselines.neighbours import cut_short, linear, shared, slots_within
 from experiments.baselines.packing import (
     code_scales,
     decode_scales,
@@ -71,23 +72,75 @@ def test_kmeans_finds_clusters_that_are_plain_to_see(rng):
     assert torch.linalg.vector_norm(found[codes] - torch.as_tensor(points), dim=1).max() < 0.5
 
 
-def test_product_quantiser_is_as_good_as_that_of_faiss(rng):
+def theirs(faiss, name, items, n_bytes):
+    """What faiss' own quantiser of so many bytes decodes."""
+    D = items.shape[1]
+    if name == "residual quantiser":
+        coder = faiss.ResidualQuantizer(D, n_bytes, 8)
+    elif name == "rabitq":
+        coder = faiss.RaBitQuantizer(D, faiss.METRIC_L2)
+        return coder.decode(coder.compute_codes(items))
+    else:
+        coder = faiss.ProductQuantizer(D, n_bytes, 8)
+    turn = faiss.OPQMatrix(D, n_bytes)
+    if name == "opq":
+        turn.train(items)
+    x = turn.apply(items) if name == "opq" else items
+    coder.train(x)
+    decoded = coder.decode(coder.compute_codes(x))
+    return turn.reverse_transform(decoded) if name == "opq" else decoded
+
+
+@pytest.mark.parametrize("name", ["pq", "opq", "residual quantiser"])
+def test_quantisers_are_as_good_as_those_of_faiss(rng, name):
     faiss = pytest.importorskip("faiss")
-    items = rng.normal(size=(4_000, 16)).astype(np.float32)
-    theirs = faiss.ProductQuantizer(16, 4, 6)
-    theirs.train(items)
-    error = np.square(theirs.decode(theirs.compute_codes(items)) - items).mean()
-    coded = faiss_pq.quantise(items, faiss_pq.Shape(16, 6, 4), 0, "cpu")
-    ours = np.square(faiss_pq.decode(coded) - items).mean()
-    assert ours <= 1.03 * error
+    spread = np.linspace(0.2, 2, 16)
+    items = (rng.normal(size=(4_000, 16)) * spread) @ np.linalg.qr(rng.normal(size=(16, 16)))[0]
+    items = items.astype(np.float32)
+    books = 2 * 256 * 16 / len(items)  # bytes per item of centroids
+    n_bytes = 4 + (4 * books if name == "residual quantiser" else books)
+    x = torch.from_numpy(items)
+    method = quantisers.QUANTISERS[name]
+    found = method.code(x, n_bytes + 1e-6, {"axes": 1.0, "bits": 8}, 0).numpy()
+    spectrum = np.square(quantisers.along_axes(x, 16).numpy()).sum()
+    assert spectrum == pytest.approx(np.square(items).sum(), rel=1e-4)
+    # Codes are turned: what is told of lengths and products is compared, not of numbers.
+    ours = np.square(items).sum() - np.square(found).sum()
+    if name != "residual quantiser":  # decoded means explain what they cover
+        others = np.square(items).sum() - np.square(theirs(faiss, name, items, 4)).sum()
+    else:
+        products = items[:300] @ items.T
+        decoded = theirs(faiss, name, items, 4)
+        others = np.square(decoded[:300] @ decoded.T - products).mean()
+        ours = np.square(found[:300] @ found.T - products).mean()
+    assert ours <= 1.1 * others
 
 
-def test_product_quantiser_takes_all_parts_that_fit():
-    shape = faiss_pq.shape_for(91_599, 128, Budget.megabytes(5), "faiss-pq")
-    assert shape == faiss_pq.Shape(128, 8, 53)  # (5e6 - 2 * 258 * 128 - 8) / (8 * 11450) = 53.9
-    assert faiss_pq.cuts(128, 53) == [3] * 22 + [2] * 31
-    dealt = faiss_pq.deal(np.array([8.0, 4.0, 2.0, 1.0]), 2)
-    np.testing.assert_array_equal(dealt, [0, 3, 1, 2])  # 8 · 1 and 4 · 2
+def test_rabitq_tells_directions_as_well_as_that_of_faiss(rng):
+    faiss = pytest.importorskip("faiss")
+    items = rng.normal(size=(2_000, 64)).astype(np.float32)
+    items /= np.linalg.norm(items, axis=1, keepdims=True)
+    other = theirs(faiss, "rabitq", items, 8)
+    found = quantisers.rabitq(torch.from_numpy(items), 8 + 2, {"bits": 1}, 0).numpy()
+
+    def error(decoded):
+        decoded = decoded / np.linalg.norm(decoded, axis=1, keepdims=True)
+        return np.square(decoded[:300] @ decoded.T - items[:300] @ items.T).mean()
+
+    assert error(found) <= 1.1 * error(other)
+    finer = quantisers.rabitq(torch.from_numpy(items), 32 + 2, {"bits": 4}, 0).numpy()
+    assert error(finer) < 0.1 * error(found)
+
+
+def test_a_quantiser_charges_its_codebooks():
+    items = torch.randn(1_000, 32, generator=torch.Generator().manual_seed(0))
+    settings = {"axes": 1.0, "bits": 8}
+    books = 2 * 256 * 32 / 1_000  # halves
+    assert quantisers.product(items, books + 0.9, settings, 0) is None
+    one = quantisers.product(items, books + 1.1, settings, 0)
+    assert len(torch.unique(one, dim=0)) == 256
+    assert quantisers.integers(items, 4.9, {"bits": 8, "spread": 3.0}, 0).shape == (1_000, 4)
+    assert quantisers.integers(items, 4.9, {"bits": 4, "spread": 3.0}, 0).shape == (1_000, 9)
 
 
 def test_pruning_keeps_the_largest_and_charges_their_places():
@@ -112,12 +165,29 @@ def test_pruning_takes_the_packing_that_keeps_most():
         at(0.2)
 
 
-def test_lists_of_any_length_come_back_on_fifteen_levels():
-    items = np.array([[1, 2, 3] + [-1] * 17, list(range(1, 4)) * 6 + [1, 2]] * 2)
-    weights = np.where(items >= 0, np.linspace(2, 1, 20), 0)
-    coded = stored(Lists(items, weights))
-    assert sum(x.nbytes for x in coded.values()) == stored_bytes(4, 20)
-    found = unpacked(coded)
-    np.testing.assert_array_equal(found.numbers, np.maximum(items, 0))
-    votes = found.values[found.votes].astype(float)
-    np.testing.assert_allclose(votes / votes.max(), weights / weights.max(), rtol=0.06)
+def test_the_linear_model_is_ease_and_its_cut_is_solved_again(rng):
+    dense = (rng.random((60, 12)) < 0.3).astype(float)
+    users, items = dense.nonzero()
+    train = Pairs.from_arrays(users, items, n_users=60, n_items=12)
+    settings = {"user_power": 0.0, "ridge": 5.0, "voter_power": 0.4}
+    G = shared(train, 0.0, "cpu")
+    np.testing.assert_allclose(G.numpy(), dense.T @ dense)
+    P = np.linalg.inv(dense.T @ dense + 5 * np.eye(12))
+    expected = -P / np.diag(P)[:, None]
+    np.fill_diagonal(expected, 0)
+    lists = linear(G, train, settings)
+    np.testing.assert_allclose(
+        lists.weights.numpy(), np.maximum(-np.sort(-expected, axis=1)[:, :11], 0), atol=1e-5
+    )
+    short = cut_short(lists, 2, G, train, settings | {"again": True})
+    for target in range(12):
+        voters = lists.voters[target, :2].numpy()
+        A = G.numpy()[np.ix_(voters, voters)] + 5 * np.eye(2)
+        alone = np.maximum(np.linalg.solve(A, G.numpy()[voters, target]), 0)
+        np.testing.assert_allclose(short.weights[target].numpy(), alone, rtol=0.25, atol=0.02)
+
+
+def test_as_many_neighbours_fit_as_bits_allow():
+    assert slots_within(11, 40_981) == 4  # 20 bits each
+    assert slots_within(2.4, 40_981) == 0
+    assert slots_within(1_000, 9) == 8

@@ -76,7 +76,7 @@ def test_a_test_is_of_means_over_the_seeds_that_both_have(results, planted):
     recorded(planted, "b", [0.5, 0.6, 0.7], seed=1)
     assert comparing.compare("trial", ["a"]) == 1
     (test,) = lines.latest_tests("trial", method="a", against="b")
-    assert test["config"]["seeds"] == [0, 1]
+    assert test["seeds"] == [[0, 1], [0, 1]]
     assert test["metrics"]["recall@50 lead"] == pytest.approx(2.3 / 1.8 - 1)
     assert test["users"] == 3
     assert comparing.compare("trial", ["a"]) == 0  # it is there

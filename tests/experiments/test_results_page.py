@@ -1,38 +1,94 @@
 """The results page: short, and honest about what was not measured."""
 
-from experiments import comparing, default, figures, lines
+import numpy as np
+import pytest
+
+from elasticrec.evaluation.ranking import Evaluation
+from experiments import comparing, default, figures, lines, protocol, verdicts
 from scripts import results_page
 
 
 def test_without_lines_the_page_says_so(results):
     text = results_page.results()
-    assert text.count(results_page.NOT_YET) == 4
-    assert "No test line of the present code exists yet." in text
+    assert results_page.NOT_YET in text
+    assert "Rivals were not measured yet." in text
+    assert "No test line of the present code exists yet" in text
+    assert "No test line of the present code exists yet" in results_page.protocol_page()
 
 
 def test_the_committed_page_is_short():
     assert len(results_page.results().splitlines()) <= 80
 
 
-def test_a_lead_is_shown_with_its_corrected_p(results):
-    for method, value in (("all alike", 0.22), ("format 3", 0.2)):
-        fields = {
-            "dataset": "gowalla", "part": "validation", "person": "history", "seed": 0,
-            "bytes_per_item": 11, "method": method, "metrics": {"recall@50": value},
-        }  # fmt: skip
-        lines.append("formats", fields)
-    test = {
-        "dataset": "gowalla", "part": "validation", "person": "history", "bytes_per_item": 11,
-        "method": "all alike", "against": "format 3", "seed": 0,
-        "metrics": {"recall@50 p": 0.001, "recall@50 lead": 0.1},
+def recorded(planted, method, values, experiment, seed=0, part="test"):
+    """A line at 11 bytes per item, and its values per user."""
+    per_user = {name: np.array(values, dtype=float) for name in ("recall@20", *comparing.TESTED)}
+    metrics = {name: float(np.mean(each)) for name, each in per_user.items()}
+    found = Evaluation(metrics, np.arange(len(values)), per_user)
+    fields = {
+        "dataset": "gowalla", "part": part, "method": method, "person": "history",
+        "bytes_per_item": 11, "seed": seed, "config": {},
     }  # fmt: skip
-    lines.append("formats-tests", test)
-    assert "| Gowalla | +10.0% | +10.0% at 11 | **0.001** |" in results_page.results()
-    assert "| Gowalla | 11 | 0.2200 | 0.2000 | +10.0% | **0.001** |" in results_page.formats_page()
-    assert comparing.ALPHA == 0.05
+    comparing.record(experiment, fields, found, split=planted)
+
+
+@pytest.fixture
+def measured(results, planted, rng):
+    """Ours with three seeds, a rival that is clearly worse, and one that only seems so."""
+    users = rng.random(400)
+    for seed in range(3):
+        ours = users + 0.5 + 0.001 * seed
+        recorded(planted, "ours", ours, "default", seed)
+        recorded(planted, "pq + lists", ours - 0.4 + 0.01 * rng.random(400), "table2", seed)
+        better_or_worse = 0.03 + np.tile([-1, 1], 200)
+        recorded(planted, "int8 + lists", ours + better_or_worse, "table2", seed)
+    recorded(planted, "itemknn", users + 0.2, "table2")
+    comparing.compare("table2", ("ours",), beside=("default",))
+
+
+def test_a_lead_is_bold_where_both_tests_are_sure(measured):
+    found = {cell.method: cell for cell in verdicts.cells("gowalla", "recall@50", "test")}
+    assert found["pq + lists"].is_sure
+    assert found["itemknn"].is_sure  # has no seeds: a fixed number
+    assert found["pq + lists"].shown == f"**{found['pq + lists'].lead:+.1%}**"
+    assert found["int8 + lists"].lead < 0
+    assert not found["int8 + lists"].is_sure
+    text = results_page.results()
+    assert f"(**{found['itemknn'].lead:+.1%}**)" in text
+    assert "Numbers are of **test**" in text
+    assert "in 0 both tests are sure of each lead" in verdicts.verdict("test")
+    assert "against int8 + lists" in verdicts.verdict("test")
+
+
+def test_a_method_without_seeds_is_a_fixed_number():
+    stats = pytest.importorskip("scipy.stats")
+    ours = [0.3, 0.31, 0.305]
+    expected = stats.ttest_1samp(ours, 0.29).pvalue
+    assert verdicts.of_seeds(ours, [0.29]) == pytest.approx(expected)
+    assert verdicts.of_seeds([0.3], [0.29]) is None
+    assert verdicts.of_seeds([0.3, 0.3], [0.3]) == 1.0 != verdicts.of_seeds([0.3, 0.3], [0.2])
+
+
+def test_the_commit_that_froze_the_recipe_is_older_than_every_test_line():
+    """One commit, which held no test line, and every line measured after it."""
+    found = protocol.test_lines()
+    if not found:
+        pytest.skip("no test line yet")
+    assert len(protocol.commits()) == 1
+    (frozen,) = protocol.commits()
+    if not protocol.knows(frozen):
+        pytest.skip("the history here does not reach back to the commit")
+    assert protocol.is_ancestor(frozen)
+    made = protocol.committed_at(frozen)
+    assert all(line["time"] > made.isoformat() for line in found)
+    hashes = {line["code_hash"] for line in found}
+    for name in protocol.RELEASED:
+        before = protocol.lines_at(frozen, name)
+        assert not any(each in before for each in hashes)
 
 
 def test_the_picture_of_the_readme_shows_the_lines_that_there_are():
     text = (figures.FOLDER / f"{default.EXPERIMENT}.svg").read_text()
     assert "gowalla 6: " in default.drawn()
     assert default.drawn() in text, "run make figures"
+    assert lines.read("default")
