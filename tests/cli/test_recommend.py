@@ -1,15 +1,21 @@
 """`elasticrec recommend`: lists as the ranker gives them, printed, as JSON and as a CSV."""
 
 import csv
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from elasticrec.batch import _chunk, write_lists
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
 from tests.cli.running import refused, run, run_json
 from tests.twins import diversity_of
 
 pytest.importorskip("torch")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +65,7 @@ def test_many_users_go_to_a_csv(tiny_model, ranker, tmp_path):
     asked, out = tmp_path / "users.txt", tmp_path / "lists.csv"
     asked.write_text("14\n\n 21 \n700\n")
     said = run("recommend", tiny_model.root, "--users-file", asked, "-o", out, "-k", 4)
-    assert f"wrote 12 recommendations for 3 users to {out}" in said
+    assert f"wrote the lists of 3 users to {out}" in said
     with out.open(newline="") as file:
         header, *rows = list(csv.reader(file))
     assert header == ["user", "place", "item", "score", "title"]
@@ -115,3 +121,69 @@ def test_a_damaged_part_is_one_line(tiny_copy):
         file.seek(500)
         file.write(b"\0\1\2")
     assert "codes.npz: is damaged or was swapped" in refused("recommend", tiny_copy, "--user", 14)
+
+
+KILLED = """
+import os, sys
+from elasticrec import batch
+from elasticrec.cli.main import app
+from tests.killing import arm
+batch.CHUNK = 40
+arm(4, os.open(os.devnull, os.O_WRONLY))
+app(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_run_that_was_killed_goes_on_by_any_engine(
+    tiny_model, ranker, tmp_path, monkeypatch, kind
+):
+    import polars as pl
+
+    monkeypatch.setattr("elasticrec.batch.CHUNK", 40)
+    everyone = tiny_model.split.user_ids.values.tolist()
+    asked, out = tmp_path / "users.txt", tmp_path / f"lists.{kind}"
+    asked.write_text("\n".join(map(str, everyone)))
+    words = ["recommend", tiny_model.root, "--users-file", asked, "-o", out, "-k", 4]
+    command = [sys.executable, "-c", KILLED, *map(str, words)]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    begun = [*(tmp_path / f"{out.name}.parts").iterdir()]
+    assert not out.exists()
+    assert len(begun) == 1 + 2 + 1  # what the run is of, two chunks, and one half written
+    taken = []
+    monkeypatch.setattr(
+        "elasticrec.batch._chunk", lambda shared, n: taken.append(n) or _chunk(shared, n)
+    )
+    assert f"wrote the lists of {len(everyone)} users" in run(*words)
+    assert taken == [*range(80, len(everyone), 40)]
+    read = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[kind](out)
+    expected = [
+        (user, place, each.id, each.title or None)
+        for user, listed in ranker.recommend_many(k=4)
+        for place, each in enumerate(listed, start=1)
+    ]
+    rows = read.select("user", "place", "item", "title").rows()
+    assert [(*row[:3], row[3] or None) for row in rows] == expected
+    assert not out.with_name(f"{out.name}.parts").exists()
+    if kind == "parquet":
+        monkeypatch.undo()
+        again = tmp_path / "again.parquet"
+        run(*words[:5], again, "-k", 4, "--engine", "processes")
+        assert pl.read_parquet(again).equals(read)
+
+
+def test_another_run_does_not_take_up_the_chunks_of_the_one_before(ranker, tmp_path):
+    out = tmp_path / "lists.csv"
+    parts = out.with_name("lists.csv.parts")
+    parts.mkdir()
+    (parts / "000000000000.csv").write_text("chunks of something else")
+    assert write_lists(ranker, [7, 14], out, k=3) == 2
+    assert out.read_text().startswith("user,place,item,score,title\n7,1,")
+
+
+def test_lists_are_written_in_known_forms_only(tiny_model, tmp_path):
+    (tmp_path / "users.txt").write_text("14\n")
+    line = refused(
+        "recommend", tiny_model.root, "--users-file", tmp_path / "users.txt", "-o", "lists.xlsx"
+    )
+    assert line == "error: lists.xlsx: expected a name that ends in .csv, .jsonl, .parquet"

@@ -27,7 +27,7 @@ INSTALLED_BY = {
     **{"matplotlib": "elasticrec[plots]", "cryptography": "elasticrec[sign]"},
     **{"optuna": "elasticrec[tune]", "elasticrec_demo": "elasticrec[demo]"},
     **{"elasticrec_device": "elasticrec-device"},
-    **dict.fromkeys(("fsspec", "s3fs", "gcsfs"), "elasticrec[scale]"),
+    **dict.fromkeys(("fsspec", "gcsfs", "ray", "s3fs"), "elasticrec[scale]"),
     **dict.fromkeys(("numpy", "rich", "safetensors"), "elasticrec"),
 }
 """What pip installs where a library is missing."""

@@ -84,6 +84,33 @@ def reads_interactions(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def by_engine(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with options that say where its shards are worked off."""
+    own = signature(command, eval_str=True)
+    named = {
+        "engine": (Annotated[str, Option(help="serial, processes, or ray: a cluster.")], "serial"),
+        "ray_address": (
+            Annotated[str | None, Option(help="The cluster; else $RAY_ADDRESS, or a local one.")],
+            None,
+        ),
+    }
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in named.items()
+    ]
+    kept = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own.parameters.values()]
+
+    @wraps(command)
+    def run(*, engine: str, ray_address: str | None, **given: Any) -> None:
+        from elasticrec.engine import using
+
+        with using(engine, address=ray_address):
+            command(**given)
+
+    run.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+    return run
+
+
 def configured_as(
     model: Model, name: str | None, settings: list[str] | None, seed: int | None
 ) -> Preset:

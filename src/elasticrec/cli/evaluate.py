@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from elasticrec.cli._output import print_json, write_csv
-from elasticrec.cli._settings import DEVICE, JSON
+from elasticrec.cli._settings import DEVICE, JSON, by_engine
 
 if TYPE_CHECKING:
     from elasticrec.evaluation.comparison import TTest
@@ -24,6 +24,7 @@ class Part(StrEnum):
     validation = "validation"
 
 
+@by_engine
 def evaluate(
     model: Annotated[Path, Argument(help="A finished model folder.")],
     budget: Annotated[

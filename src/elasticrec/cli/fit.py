@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 OUTPUT = Annotated[Path, Option("--output", "-o", help="The model folder to write.")]
 
 
+@options.by_engine
 @options.reads_interactions
 def fit(
     source: Annotated[
@@ -115,6 +116,7 @@ def train(
     print(f"{output}: {model.about['epochs']} epochs, validation {metric} {value:.4f}")
 
 
+@options.by_engine
 def compress(
     model: Annotated[Path, Argument(help="A model folder with a trained table.")],
     preset: options.OWN_PRESET = None,
@@ -141,6 +143,7 @@ def compress(
     )
 
 
+@options.by_engine
 def order(
     model: Annotated[Path, Argument(help="A model folder with codes.")],
     preset: options.OWN_PRESET = None,

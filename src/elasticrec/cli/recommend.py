@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from elasticrec.cli._output import print_json, read_ids, write_csv
+from elasticrec.cli._output import print_json, read_ids
+from elasticrec.cli._settings import by_engine
 
 if TYPE_CHECKING:
-    from elasticrec.recommending import Ranker, Recommendation
+    from elasticrec.recommending import Recommendation
 
 
+@by_engine
 def recommend(
     model: Annotated[Path, Argument(help="A finished model folder, or a stream file.")],
     user: Annotated[str | None, Option(help="Id of a user of the data.")] = None,
@@ -26,7 +27,8 @@ def recommend(
         Path | None, Option(help="A file with one user id per line; needs --out.")
     ] = None,
     out: Annotated[
-        Path | None, Option("--out", "-o", help="The CSV to write for --users-file.")
+        Path | None,
+        Option("--out", "-o", help="The .csv, .jsonl or .parquet to write for them."),
     ] = None,
     budget: Annotated[
         str | None, Option(help="Rank with the file of this size; by default with all.")
@@ -38,14 +40,18 @@ def recommend(
 ) -> None:
     """List the best items for a person, as a device would list them.
 
+    A run with --users-file that was cut off goes on with the same command.
+
     \b
     Example:
       elasticrec recommend MODEL --user 42
       elasticrec recommend MODEL --items 1,2,3 -k 10 --budget 1MB
-      elasticrec recommend MODEL --users-file users.txt -o lists.csv
+      elasticrec recommend MODEL --users-file users.txt -o lists.parquet --engine processes
       elasticrec recommend watch.elastic --items 1,2,3
     """
+    from elasticrec.batch import write_lists
     from elasticrec.errors import InputError
+    from elasticrec.files import check_writable
     from elasticrec.model import Model
     from elasticrec.recommending import Ranker, recommend_from_stream
     from elasticrec.space import Budget
@@ -53,6 +59,8 @@ def recommend(
     ways = [way for way in (user, items, users_file) if way is not None]
     if len(ways) != 1 or (users_file is None) != (out is None):
         raise InputError("expected one of --user, --items, or --users-file with --out")
+    if out is not None:
+        check_writable(out)
     if model.is_file():
         if items is None or budget is not None:
             raise InputError(f"{model}: is a stream, expected --items and no --budget")
@@ -63,7 +71,8 @@ def recommend(
     ranker = Ranker(Model.open(model), None if budget is None else Budget.parse(budget))
     if users_file is not None and out is not None:
         asked = {"k": k, "exclude": _ids(exclude), "diversity": diversity}
-        return _write_lists(ranker, users_file, asked, out)
+        n_users = write_lists(ranker, read_ids(users_file), out, **asked)
+        return print(f"wrote the lists of {n_users:,} users to {out}")
     history = None if items is None else _ids(items)
     listed = ranker.recommend(user, items=history, k=k, exclude=_ids(exclude), diversity=diversity)
     return _print(listed, json)
@@ -72,25 +81,6 @@ def recommend(
 def _ids(text: str) -> list[str]:
     """The ids in a text, separated by commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _write_lists(ranker: Ranker, users_file: Path, asked: dict[str, Any], out: Path) -> None:
-    """Write every listed user's recommendations to one CSV."""
-    from elasticrec.files import check_writable
-
-    check_writable(out)
-    users = read_ids(users_file)
-    found, n = ranker.recommend_many(users, **asked), 0
-
-    def rows() -> Iterator[tuple[Any, ...]]:
-        nonlocal n
-        for user, listed in found:
-            n += 1
-            for place, each in enumerate(listed, start=1):
-                yield user, place, each.id, f"{each.score:.6g}", each.title or ""
-
-    n_rows = write_csv(out, ["user", "place", "item", "score", "title"], rows())
-    print(f"wrote {n_rows:,} recommendations for {n:,} users to {out}")
 
 
 def _print(listed: list[Recommendation], json: bool) -> None:

@@ -1,0 +1,88 @@
+"""Lists for millions of users as one file, by chunks that a run which was cut off finds again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elasticrec.engine import map_shards
+from elasticrec.errors import InputError
+from elasticrec.files import save_bytes, writing, written_whole
+from elasticrec.recommending import Asked, Ranker
+
+if TYPE_CHECKING:
+    from elasticrec.data.histories import Id
+    from elasticrec.data.ids import Ids
+
+KINDS = (".csv", ".jsonl", ".parquet")
+"""Ends of names, which say what is written."""
+CHUNK = 4096
+"""Users of a chunk."""
+
+
+def write_lists(ranker: Ranker, users: Iterable[Id], out: Path, **asked: Any) -> int:
+    """Write a row for each of the k best items of every user; the number of users.
+
+    Chunks go by the engine in use, and wait beside the file until all are there.
+
+    Args:
+        asked: `k`, `exclude`, `only` and `diversity`, as of `Ranker.recommend_many`.
+    """
+    if out.suffix not in KINDS:
+        raise InputError(f"{out}: expected a name that ends in {', '.join(KINDS)}")
+    numbers, wanted = ranker.histories.users(users), ranker.asked(**asked)
+    place = out.with_name(f"{out.name}.parts")
+    starts = range(0, len(numbers), CHUNK)
+    parts = {start: place / f"{start:012}{out.suffix}" for start in starts}
+    what = [ranker.model.hash_of("stream"), ranker.n_bytes, wanted, CHUNK, out.suffix]
+    digest = hashlib.sha256(repr(what).encode() + numbers.tobytes()).hexdigest()
+    with writing(place):
+        if not (place / digest).exists():  # new, or of another run
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            (place / digest).touch()
+        missing = [start for start in starts if not parts[start].exists()]
+        chunks = map_shards(_chunk, missing, (ranker, numbers, wanted, out.suffix))
+        for start, content in zip(missing, chunks, strict=True):
+            save_bytes(parts[start], content)
+    with written_whole(out) as file:
+        if out.suffix == ".parquet":
+            import polars as pl
+
+            pl.scan_parquet([*parts.values()]).sink_parquet(file)
+        else:
+            file.writelines(part.read_bytes() for part in parts.values())
+    shutil.rmtree(place)
+    return len(numbers)
+
+
+def _chunk(shared: tuple[Ranker, np.ndarray, Asked, str], start: int) -> bytes:
+    """The rows of some users, as they stand in the file."""
+    import polars as pl
+
+    ranker, numbers, asked, kind = shared
+    rows = [
+        (user, place, each.id, float(f"{each.score:.6g}"), each.title or "")
+        for user, listed in ranker.lists(numbers[start : start + CHUNK], asked)
+        for place, each in enumerate(listed, start=1)
+    ]
+    user, item = _type(ranker.split.user_ids), _type(ranker.split.item_ids)
+    schema = {"user": user, "place": int, "item": item, "score": float, "title": str}
+    frame, file = pl.DataFrame(rows, schema=schema, orient="row"), io.BytesIO()
+    if kind == ".csv":
+        frame.write_csv(file, include_header=not start)
+    elif kind == ".jsonl":
+        frame.write_ndjson(file)
+    else:
+        frame.write_parquet(file)
+    return file.getvalue()
+
+
+def _type(ids: Ids) -> type:
+    return int if ids.values.dtype.kind in "iu" else str
