@@ -13,6 +13,7 @@ end. The line of `--fit` holds the seconds of every stage, and recall beside tha
 from __future__ import annotations
 
 import argparse
+import math
 import resource
 import tempfile
 import time
@@ -24,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.lines import append, comparison
+from benchmarks.lines import append, comparison, read
 from benchmarks.synthetic import World
 from elasticrec.data.cooccurrence import count_cooccurrence
 from elasticrec.data.ids import Ids
@@ -101,10 +102,11 @@ def one_epoch(args: argparse.Namespace) -> None:
             state.step(batch)
             if time.monotonic() > ends:
                 break
+        else:
+            ends = math.inf
     memory = torch.cuda.max_memory_allocated() if device == "cuda" else 0
-    share = state.progress.steps / state.sampler.n_batches  # of whole users, a few less
-    full = share > 0.9
-    rate = len(split.train) * (1.0 if full else share) / seconds["epoch"]
+    share = 1.0 if ends == math.inf else state.progress.steps / state.sampler.n_batches
+    rate = len(split.train) * share / seconds["epoch"]
     with timed(seconds, "validation"):
         recall = state.validation.value(base)
     assert state.validation.asked is not None
@@ -124,7 +126,7 @@ def one_epoch(args: argparse.Namespace) -> None:
         + epochs * len(split.train) / rate + validations * seconds["validation"]
     )  # fmt: skip
     metrics = comparison(rate, "examples/s") | {
-        f"recall@{K}": recall, "best": best, "whole_epoch": full, "recipe_seconds": total,
+        f"recall@{K}": recall, "best": best, "epoch_share": share, "recipe_seconds": total,
         "parts": seconds, "step_seconds": seconds["epoch"] / state.progress.steps,
         "device_bytes": memory, "device_bytes_of_first_vectors": first_memory,
         "host_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
@@ -170,6 +172,31 @@ def whole_fit(args: argparse.Namespace) -> None:
     print(f"fit: recall@{K} {value:.4f} of {best:.4f}; seconds {stages}; curve {curve}")
 
 
+def table() -> None:
+    """Print the lines as tables for `docs/scale.md`."""
+    parts = "cooccurrence", "first vectors", "epoch", "validation"
+    print("| train pairs, items | on |", *(f"{part} |" for part in parts), end=" ")
+    print(f"interactions per second | recall@{K}, best | GPU memory | whole recipe at most |")
+    print("|---" * 10 + "|")
+    for line in read("training"):
+        found, sizes = line["metrics"], line["config"]
+        if line["method"].startswith("epoch-"):
+            print(f"| {sizes['train']:,}, {sizes['items']:,} | {line['machine']} |", end=" ")
+            print(*(f"{found['parts'][part]:.0f} s |" for part in parts), end=" ")
+            print(
+                f"{found['value']:,.0f} | {found[f'recall@{K}']:.4f}, {found['best']:.4f}", end=""
+            )
+            memory = max(found["device_bytes"], found["device_bytes_of_first_vectors"])
+            print(f" | {memory / 1e9:.1f} GB | {found['recipe_seconds'] / 60:.0f} min |")
+        elif line["method"].startswith("fit-"):
+            stages = ", ".join(f"{name} {seconds:.0f}" for name, seconds in found["stages"].items())
+            print(
+                f"fit to {sizes['pairs']:,} pairs, {line['seconds'] / 60:.0f} min: recall@{K}",
+                end=" ",
+            )
+            print(f"{found['value']:.4f}, best {found['rival']:.4f}; seconds: {stages}")
+
+
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -178,7 +205,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of the epoch, at most")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--table", action="store_true", help="print the lines as tables")
     args = parser.parse_args()
+    if args.table:
+        return table()
     keep_freed_memory()
     if args.pairs:
         one_epoch(args)
