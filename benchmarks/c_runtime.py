@@ -35,10 +35,10 @@ from tests.device import c_runtime, c_targets, native_python
 
 HISTORY, TOP = 45, 100
 """Items that a person has, and items that are listed."""
-LIMITS = {54.6: {"simd32": 1.5, "simd16": 1.5, "plain": 4.0}, 273.0: {"simd32": 6.0, "plain": 15.0}}
+LIMITS = {54.6: {"simd": 1.5, "plain": 4.0}, 273.0: {"simd": 6.0, "plain": 15.0}}
 """Milliseconds by bytes per item and way, for 91,599 items."""
-WAYS = {"simd32": 2, "simd16": 1, "plain": 0}
-"""The widest shuffles that are used: of 32 bytes, of 16, none."""
+WAYS = {"simd": 1, "plain": 0}
+"""Whether shuffles are used."""
 
 
 def measure(
@@ -64,9 +64,9 @@ def measure(
             start = time.process_time()
             each.recommend(history, k=TOP)
             walls[name].append((time.process_time() - start) * 1e3)
-    fast = devices["simd32"]
+    fast = devices["simd"]
     found: dict[str, Any] = {"walls": walls, "open": float(fast.ask(f"cycle 5 {TOP} {ids}")[0])}
-    one = opened["simd32"]
+    one = opened["simd"]
     found["memory"] = one.stream_bytes + max(one.work_bytes, one.question_bytes)
     for device in devices.values():
         device.close()

@@ -30,8 +30,8 @@ grows, and give it the hostile files.
 Milliseconds of a question on one core: 91,599 items of 128 dimensions, votes of 45 liked items, the
 100 best. The machine was shared; the C runtime and Python were asked in turns, and so were
 WebAssembly and JavaScript. Memory is what is taken beside the mapped file at 25 MB, of which
-4 bytes per item are 366 KB. Plain C and both widths of SIMD are one header: what a processor lacks
-is not used. The C runtime reads no catalogue, which is JSON, and refuses an id that occurs twice
+4 bytes per item are 366 KB. Plain C and SIMD are one header: what a processor lacks is not
+used. The C runtime reads no catalogue, which is JSON, and refuses an id that occurs twice
 when that id is asked for. The WebAssembly runtime takes streams that the JavaScript one has opened.
 
 ## The C runtime on other machines
@@ -61,8 +61,7 @@ def runtimes() -> str:
     code = f"{newest('size on Linux x86_64')['value'] / 1000:.0f} KB"
     module = (ROOT / "device" / "wasm" / "elasticrec.wasm").stat().st_size
     ways = {
-        "C, 32-byte shuffles": ("simd32", "value", no_catalogue, code),
-        "C, 16-byte shuffles": ("simd16", "value", no_catalogue, code),
+        "C, SIMD": ("simd", "value", no_catalogue, code),
         "C, plain": ("plain", "value", no_catalogue, code),
         "WebAssembly in Node": ("webassembly", "value", 0, f"{module / 1000:.0f} KB"),
         "JavaScript in Node": (

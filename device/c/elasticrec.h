@@ -81,9 +81,10 @@ typedef struct {
   size_t n_only;
   const void *vector; /* the person's file from a server [9], or NULL */
   size_t vector_bytes;
-  uint32_t k; /* how many items to list, at most */
-  int repeat; /* list items of the history too */
-  int why;    /* name, for each item, the history item that votes most for it */
+  double diversity; /* from 0 to 1: prefers items that differ from those above them */
+  uint32_t k;       /* how many items to list, at most */
+  int repeat;       /* list items of the history too */
+  int why;          /* name, for each item, the history item that votes most for it */
 } elasticrec_question;
 
 /* A listed item, by number; elasticrec_id_of gives its id. */
@@ -218,6 +219,9 @@ static int er_refuse(er_error *error, const char *what, uint64_t found, uint64_t
     if (er_verdict != ELASTICREC_OK) return er_verdict; \
   } while (0)
 
+#define ER_ENOUGH(what, found, needed) \
+  if ((found) < (needed))              \
+  return er_refuse(error, what, found, needed, (size_t)-1), ELASTICREC_MEMORY
 #define ER_IS(what, found, expected) ER_WITHIN(what, found, expected, expected)
 #define ER_WITHIN(what, found, low, high)                          \
   do {                                                             \
@@ -380,15 +384,15 @@ static uint32_t er_neighbour(er_stream *s, const er_chunk *c, uint32_t i, uint32
 
 /* ---- SIMD: 16 table entries are one register, and a byte shuffle looks them up ---- */
 #if defined(ELASTICREC_PLAIN)
-#define ER_SIMD 0
 #elif defined(__SSE2__) && (defined(__GNUC__) || defined(__clang__))
-#define ER_SIMD 2
+#define ER_SIMD 1
 #include <cpuid.h>
-#include <immintrin.h>
+#include <tmmintrin.h>
 #define ER_FOR_16 __attribute__((target("ssse3")))
-#define ER_FOR_32 __attribute__((target("avx2")))
 typedef __m128i er_16x8;
 #define ER_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define ER_STORE(p, x) _mm_storeu_si128((__m128i *)(void *)(p), x)
+#define ER_SOON(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
 #define ER_LOOK(table, index) _mm_shuffle_epi8(table, index)
 #define ER_LOW(x) _mm_and_si128(x, _mm_set1_epi8(15))
 #define ER_HIGH(x) ER_LOW(_mm_srli_epi16(x, 4))
@@ -396,19 +400,20 @@ typedef __m128i er_16x8;
 #define ER_AND(x, y) _mm_and_si128(x, y)
 #define ER_SOME(x) (~(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_setzero_si128())) & 0xFFFFu)
 /* Adds 8 pairs of i16 to 8 sums. */
-static ER_FOR_16 void er_add_pairs(er_16x8 x, er_16x8 y, int32_t *sums) {
-  __m128i *to = (__m128i *)(void *)sums, ones = _mm_set1_epi16(1);
-  __m128i low = _mm_madd_epi16(_mm_unpacklo_epi16(x, y), ones);
-  __m128i high = _mm_madd_epi16(_mm_unpackhi_epi16(x, y), ones);
-  _mm_storeu_si128(to, _mm_add_epi32(_mm_loadu_si128(to), low));
-  _mm_storeu_si128(to + 1, _mm_add_epi32(_mm_loadu_si128(to + 1), high));
+static ER_FOR_16 void er_add_pairs(er_16x8 x, er_16x8 y, er_16x8 *sums) {
+  __m128i ones = _mm_set1_epi16(1);
+  sums[0] = _mm_add_epi32(sums[0], _mm_madd_epi16(_mm_unpacklo_epi16(x, y), ones));
+  sums[1] = _mm_add_epi32(sums[1], _mm_madd_epi16(_mm_unpackhi_epi16(x, y), ones));
 }
 #elif (defined(__ARM_NEON) || defined(__ARM_NEON__)) && !defined(__ARM_BIG_ENDIAN)
 #define ER_SIMD 1
 #include <arm_neon.h>
 #define ER_FOR_16
 typedef uint8x16_t er_16x8;
-#define ER_LOAD(p) vld1q_u8(p)
+#define ER_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define ER_STORE(p, x) vst1q_u8((uint8_t *)(p), x)
+#define ER_SOON(p) __builtin_prefetch(p)
+#define ER_ADD(a, b) vreinterpretq_u8_s32(vaddq_s32(vreinterpretq_s32_u8(a), b))
 #define ER_LOW(x) vandq_u8(x, vdupq_n_u8(15))
 #define ER_HIGH(x) vshrq_n_u8(x, 4)
 #define ER_ZIP(x, y) vzipq_u8(x, y).val[0], vzipq_u8(x, y).val[1]
@@ -428,12 +433,10 @@ static er_16x8 ER_LOOK(er_16x8 table, er_16x8 index) {
   return vcombine_u8(vtbl2_u8(halves, vget_low_u8(index)), vtbl2_u8(halves, vget_high_u8(index)));
 }
 #endif
-static void er_add_pairs(er_16x8 a, er_16x8 b, int32_t *sums) {
+static void er_add_pairs(er_16x8 a, er_16x8 b, er_16x8 *sums) {
   int16x8_t x = vreinterpretq_s16_u8(a), y = vreinterpretq_s16_u8(b);
-  int32x4_t low = vaddl_s16(vget_low_s16(x), vget_low_s16(y));
-  int32x4_t high = vaddl_s16(vget_high_s16(x), vget_high_s16(y));
-  vst1q_s32(sums, vaddq_s32(vld1q_s32(sums), low));
-  vst1q_s32(sums + 4, vaddq_s32(vld1q_s32(sums + 4), high));
+  sums[0] = ER_ADD(sums[0], vaddl_s16(vget_low_s16(x), vget_low_s16(y)));
+  sums[1] = ER_ADD(sums[1], vaddl_s16(vget_high_s16(x), vget_high_s16(y)));
 }
 #elif defined(__wasm_simd128__)
 #define ER_SIMD 1
@@ -441,6 +444,8 @@ static void er_add_pairs(er_16x8 a, er_16x8 b, int32_t *sums) {
 #define ER_FOR_16
 typedef v128_t er_16x8;
 #define ER_LOAD(p) wasm_v128_load(p)
+#define ER_STORE(p, x) wasm_v128_store(p, x)
+#define ER_SOON(p) (void)*(const volatile uint8_t *)(p)
 #define ER_LOOK(table, index) wasm_i8x16_swizzle(table, index)
 #define ER_LOW(x) wasm_v128_and(x, wasm_i8x16_const_splat(15))
 #define ER_HIGH(x) wasm_u8x16_shr(x, 4)
@@ -449,42 +454,49 @@ typedef v128_t er_16x8;
 #define ER_ZIP(x, y)                                                                \
   wasm_i8x16_shuffle(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), \
       wasm_i8x16_shuffle(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-static void er_add_pairs(er_16x8 x, er_16x8 y, int32_t *sums) {
+static void er_add_pairs(er_16x8 x, er_16x8 y, er_16x8 *sums) {
   v128_t low = wasm_i32x4_add(wasm_i32x4_extend_low_i16x8(x), wasm_i32x4_extend_low_i16x8(y));
   v128_t high = wasm_i32x4_add(wasm_i32x4_extend_high_i16x8(x), wasm_i32x4_extend_high_i16x8(y));
-  wasm_v128_store(sums, wasm_i32x4_add(wasm_v128_load(sums), low));
-  wasm_v128_store(sums + 4, wasm_i32x4_add(wasm_v128_load(sums + 4), high));
+  sums[0] = wasm_i32x4_add(sums[0], low), sums[1] = wasm_i32x4_add(sums[1], high);
 }
-#else
+#endif
+#ifndef ER_SIMD
 #define ER_SIMD 0
+#define ER_SOON(p) (void)(p)
 #endif
 
-/* How wide shuffles this processor has: 0 none, 1 of 16 bytes, 2 of 32. */
+/* What a column adds to some neighbouring items: its table, and their codes. */
+typedef struct {
+  const uint8_t *table, *codes;
+} er_column;
+
+/* Whether this processor has the shuffles. */
 static uint8_t er_simd(void) {
-#if ER_SIMD == 2
-  unsigned a, b, c, d, state = 0;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 9 & 1)) return 0;
-  if (!(c >> 27 & 1)) return 1;
-  __asm__ volatile("xgetbv" : "=a"(state), "=d"(d) : "c"(0)); /* registers that are kept */
-  if ((state & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 1;
-  return b >> 5 & 1 ? 2 : 1;
+#if ER_SIMD && defined(__SSE2__)
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && c >> 9 & 1;
 #else
   return ER_SIMD;
 #endif
 }
 #if ER_SIMD
-/* Adds what the bytes of 16 items at a time say, and tells how many items it has done. */
-static ER_FOR_16 uint32_t er_add_16(const uint8_t *table, const uint8_t *codes, uint32_t n,
+/* Adds what bytes of some columns say of 16 items at a time; tells how many items it has done. */
+static ER_FOR_16 uint32_t er_add_16(const er_column *columns, uint32_t m, uint32_t n,
                                     int32_t *sums) {
-  er_16x8 a = ER_LOAD(table), b = ER_LOAD(table + 16);
-  er_16x8 c = ER_LOAD(table + 32), d = ER_LOAD(table + 48);
   uint32_t i = 0;
   for (; n - i >= 16; i += 16) {
-    er_16x8 code = ER_LOAD(codes + i), low = ER_LOW(code), high = ER_HIGH(code);
-    er_16x8 first[2] = {ER_ZIP(ER_LOOK(a, low), ER_LOOK(b, low))};
-    er_16x8 second[2] = {ER_ZIP(ER_LOOK(c, high), ER_LOOK(d, high))};
-    er_add_pairs(first[0], second[0], sums + i);
-    er_add_pairs(first[1], second[1], sums + i + 8);
+    er_16x8 total[4];
+    for (uint32_t j = 0; j < 4; j++) total[j] = ER_LOAD(sums + i + 4 * j);
+    for (uint32_t j = 0; j < m; j++) {
+      const uint8_t *table = columns[j].table;
+      er_16x8 code = ER_LOAD(columns[j].codes + i), low = ER_LOW(code), high = ER_HIGH(code);
+      er_16x8 a = ER_LOOK(ER_LOAD(table), low), b = ER_LOOK(ER_LOAD(table + 16), low);
+      er_16x8 c = ER_LOOK(ER_LOAD(table + 32), high), d = ER_LOOK(ER_LOAD(table + 48), high);
+      er_16x8 first[2] = {ER_ZIP(a, b)}, second[2] = {ER_ZIP(c, d)};
+      er_add_pairs(first[0], second[0], total);
+      er_add_pairs(first[1], second[1], total + 2);
+    }
+    for (uint32_t j = 0; j < 4; j++) ER_STORE(sums + i + 4 * j, total[j]);
   }
   return i;
 }
@@ -502,38 +514,6 @@ static ER_FOR_16 void er_maybe(const uint8_t *masks, const uint8_t *low, const u
     er_16x8 both = ER_AND(x, y);
     *maybe++ = (uint16_t)ER_SOME(both);
   }
-}
-#endif
-#if ER_SIMD == 2
-#define ER_TWICE(p) _mm256_broadcastsi128_si256(ER_LOAD(p))
-static ER_FOR_32 void er_add_pairs_32(__m256i x, __m256i y, int32_t *low, int32_t *high) {
-  __m256i sum = _mm256_madd_epi16(_mm256_unpacklo_epi16(x, y), _mm256_set1_epi16(1));
-  __m256i more = _mm256_madd_epi16(_mm256_unpackhi_epi16(x, y), _mm256_set1_epi16(1));
-  __m256i first = _mm256_permute2x128_si256(sum, more, 0x20);
-  __m256i second = _mm256_permute2x128_si256(sum, more, 0x31);
-  __m256i *to = (__m256i *)(void *)low, *then = (__m256i *)(void *)high;
-  _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), first));
-  _mm256_storeu_si256(then, _mm256_add_epi32(_mm256_loadu_si256(then), second));
-}
-
-/* The same for 32 items at a time. */
-static ER_FOR_32 uint32_t er_add_32(const uint8_t *table, const uint8_t *codes, uint32_t n,
-                                    int32_t *sums) {
-  __m256i a = ER_TWICE(table), b = ER_TWICE(table + 16), c = ER_TWICE(table + 32);
-  __m256i d = ER_TWICE(table + 48), mask = _mm256_set1_epi8(15);
-  uint32_t i = 0;
-  for (; n - i >= 32; i += 32) {
-    __m256i code = _mm256_loadu_si256((const __m256i *)(const void *)(codes + i));
-    __m256i low = _mm256_and_si256(code, mask);
-    __m256i high = _mm256_and_si256(_mm256_srli_epi16(code, 4), mask);
-    __m256i p = _mm256_shuffle_epi8(a, low), q = _mm256_shuffle_epi8(b, low);
-    __m256i r = _mm256_shuffle_epi8(c, high), s = _mm256_shuffle_epi8(d, high);
-    er_add_pairs_32(_mm256_unpacklo_epi8(p, q), _mm256_unpacklo_epi8(r, s), sums + i,
-                    sums + i + 16);
-    er_add_pairs_32(_mm256_unpackhi_epi8(p, q), _mm256_unpackhi_epi8(r, s), sums + i + 8,
-                    sums + i + 24);
-  }
-  return i;
 }
 #endif
 
@@ -554,6 +534,11 @@ typedef struct {
   uint32_t *known, known_mask; /* the same, hashed: number + 1, or 0 */
   uint32_t *hidden, *only, *order;
   size_t n_hidden, n_only;
+  er_item *found;  /* the best items so far, and their places, a heap until they are sorted */
+  uint32_t *place; /* for a list that varies also their numbers, or NONE once they are chosen, */
+  uint32_t *left;  /* vectors and lengths, and how near they are to one that is chosen */
+  int32_t *y;
+  double *lengths, *near;
 } er_work;
 
 #define ER_ROOM (12u * ER_TILE / 4u) /* whole numbers in scores and sums */
@@ -588,12 +573,20 @@ static size_t er_divide(er_work *w, void *base, uint32_t n_books, uint32_t n_col
   most = ask->n_history > ask->n_exclude ? ask->n_history : ask->n_exclude;
   if (most < ask->n_only) most = ask->n_only;
   w->order = (uint32_t *)er_take(b, &at, most, 4);
+  most = ask->diversity > 0 ? 5 : 1;
+  most = ask->k < 1u << 28 ? most * ask->k : (size_t)-1;
+  w->found = (er_item *)er_take(b, &at, most, sizeof *w->found);
+  w->place = (uint32_t *)er_take(b, &at, most, 4);
+  if (!(ask->diversity > 0)) return at;
+  w->left = (uint32_t *)er_take(b, &at, most, 4);
+  w->y = (int32_t *)er_take(b, &at, most, 32 * n_blocks);
+  w->lengths = (double *)er_take(b, &at, most, 8), w->near = (double *)er_take(b, &at, most, 8);
   return at;
 }
 
 /* Finds where codewords and columns are. Of a column the first bytes of its table say codebook,
  * block and scale, until its table is there. */
-static void er_place(er_stream *s, er_work *w) {
+static void er_place(er_stream *s, const er_work *w) {
   for (uint32_t i = 0; i < s->starts[1]; i++) {
     er_chunk c = er_chunk_at(s->data, s->chunks[i]);
     for (uint32_t k = 0; k < c.count; k++)
@@ -683,14 +676,9 @@ static void er_settle(elasticrec_stream *s, er_work *w) {
   er_sort_chunks(s);
   er_place(s, w);
   for (t.next = s->starts[3]; er_next_tile(s, &t);) {
-    uint32_t n = 1;
-    for (uint32_t i = t.base; i < t.end; i += n) {
-      if (!(s->slots[i] & 128)) {
-        n = 1;
-        continue;
-      }
-      n = t.end - i < step ? t.end - i : step;
-      if (s->cosine) er_vectors(s, w, &t, i, n, y);
+    for (uint32_t i = t.base, n; i < t.end; i += n ? n : 1) {
+      n = !(s->slots[i] & 128) ? 0 : t.end - i < step ? t.end - i : step;
+      if (n && s->cosine) er_vectors(s, w, &t, i, n, y);
       for (uint32_t k = 0; k < n; k++) {
         double gain = s->popularity[er_digits(i + k + 1)];
         uint64_t square = s->cosine ? er_square(y + (size_t)k * D, D) : 0;
@@ -707,11 +695,8 @@ static void er_settle(elasticrec_stream *s, er_work *w) {
 static int er_check_head(const uint8_t *p, size_t size, uint64_t min_sequence, er_error *error) {
   uint32_t N, start;
   uint64_t least = size < 48 ? 0 : er_64(p + 40);
-  if (!er_same(p,
-               "\x89"
-               "ELASTIC",
-               size < 8 ? size : 8))
-    return er_refuse(error, "magic, its first byte", p[0], 0x89, 0x89);
+  for (uint32_t i = 0; i < 8 && i < size; i++)
+    ER_IS("magic, a byte", p[i], (uint8_t)"\211ELASTIC"[i]);
   if (size >= 10) ER_IS("version", er_16(p + 8), 4);
   N = size >= 12 ? er_16(p + 10) : 1;
   ER_WITHIN("blocks (N)", N, 1, 64);
@@ -945,8 +930,7 @@ int elasticrec_refresh(elasticrec_stream *s, const void *data, size_t size, void
   int verdict;
   if (size < s->end) return er_refuse(error, "bytes", size, s->end, s->length);
   ER_TRY(elasticrec_size(data, size, size, &sizes, error));
-  if (work_bytes < sizes.work)
-    return er_refuse(error, "work memory", work_bytes, sizes.work, (size_t)-1), ELASTICREC_MEMORY;
+  ER_ENOUGH("work memory", work_bytes, sizes.work);
   s->data = (const uint8_t *)data;
   er_divide(&w, work, s->n_books, s->n_columns, 0, s->n_blocks, NULL);
   er_crc_tables((uint32_t *)w.scores);
@@ -983,9 +967,7 @@ int elasticrec_open(elasticrec_stream *s, const void *data, size_t size, const e
   digits = V > 1 ? er_digits(V - 1) : 1;
   s->full = (uint8_t)(digits / 8), s->rest = digits % 8;
   s->data = p, s->end = start, s->words = 32, s->simd = er_simd();
-  if (memory_bytes < 4 * (size_t)V + 8)
-    return er_refuse(error, "memory of the stream", memory_bytes, 4 * (size_t)V + 8, (size_t)-1),
-           ELASTICREC_MEMORY;
+  ER_ENOUGH("memory of the stream", memory_bytes, 4 * (size_t)V + 8);
   room = (memory_bytes - 4 * (size_t)V) / 4;
   s->max_chunks = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
   s->chunks = (uint32_t *)memory; /* before the items: aligned to 4 whatever their number */
@@ -996,32 +978,25 @@ int elasticrec_open(elasticrec_stream *s, const void *data, size_t size, const e
 }
 
 /* Checks what files of vectors and of withdrawn items have in common [9, 10]. */
-static int er_check_other(er_stream *s, const uint8_t *p, size_t size, char letter,
+static int er_check_other(er_stream *s, const uint8_t *p, size_t size, const char *magic,
                           uint32_t version, uint32_t D, er_error *error) {
   uint32_t crc;
   ER_WITHIN("bytes of a vector or of a withdrawn list", size, 48, SIZE_MAX);
-  ER_IS("magic of the file, its fourth byte", p[3], (uint8_t)letter);
-  if (!er_same(p,
-               letter == 'V' ? "\x89"
-                               "ELVECTO"
-                             : "\x89"
-                               "ELWITHD",
-               8))
-    return er_refuse(error, "magic of the file, its first byte", p[0], 0x89, 0x89);
+  for (int i = 0; i < 8; i++) ER_IS("magic of the file, a byte", p[i], (uint8_t)magic[i]);
   ER_IS("version of the file", er_16(p + 8), version);
   ER_IS("numbers of the vector (D), or reserved bytes", er_16(p + 10), D);
   crc = er_crc(er_crc(er_crc(0, p, 12, NULL), er_zeros, 4, NULL), p + 16, size - 16, NULL);
   ER_IS("CRC-32 of the file", crc, er_32(p + 12));
   for (int i = 0; i < 32; i++)
-    ER_IS(letter == 'V' ? "model id of the vector, a byte" : "model id of the list, a byte",
-          p[16 + i], s->data[56 + i]);
+    ER_IS(D ? "model id of the vector, a byte" : "model id of the list, a byte", p[16 + i],
+          s->data[56 + i]);
   return ELASTICREC_OK;
 }
 
 int elasticrec_withdraw(elasticrec_stream *s, const void *data, size_t size, er_error *error) {
   const uint8_t *p = (const uint8_t *)data;
   uint64_t before = 0; /* 1 + the number before */
-  ER_TRY(er_check_other(s, p, size, 'W', 1, 0, error));
+  ER_TRY(er_check_other(s, p, size, "\211ELWITHD", 1, 0, error));
   ER_WITHIN("bytes of a withdrawn list", size, 120, SIZE_MAX);
   ER_IS("bytes after the last number", size % 4, 0);
   if (s->key.verify) {
@@ -1181,6 +1156,20 @@ static void er_distinct(er_work *w, size_t n) {
   w->history += kept;
 }
 
+/* The vectors of some items, whose chunks are looked for. */
+static void er_decode_all(er_stream *s, const er_work *w, const uint32_t *items, uint32_t n,
+                          int32_t *y) {
+  uint32_t D = 8 * s->n_blocks;
+  memset(y, 0, (size_t)n * D * 4);
+  for (uint32_t i = s->starts[3]; i < s->n_sorted; i++) {
+    er_chunk c = er_chunk_at(s->data, s->chunks[i]);
+    for (uint32_t j = 0; c.kind == 3 && j < n; j++) {
+      uint32_t at = items[j] - c.first;
+      if (at < c.count) er_decode(s, w, c.which, s->data[c.at + at], y + (size_t)j * D);
+    }
+  }
+}
+
 /* p of a person who is known by her history; the arithmetic is that of the page, step by step. */
 static void er_history(er_stream *s, er_work *w) {
   uint32_t D = 8 * s->n_blocks, n = w->n_history, group = ER_ROOM / D, heard = 0;
@@ -1188,14 +1177,7 @@ static void er_history(er_stream *s, er_work *w) {
   for (uint32_t k = 0; k < D; k++) w->p[k] = 0;
   for (uint32_t from = 0; from < n; from += group) {
     uint32_t some = n - from < group ? n - from : group;
-    memset(y, 0, (size_t)some * D * 4);
-    for (uint32_t i = s->starts[3]; i < s->n_sorted; i++) {
-      er_chunk c = er_chunk_at(s->data, s->chunks[i]);
-      for (uint32_t j = 0; c.kind == 3 && j < some; j++) {
-        uint32_t at = w->history[from + j] - c.first;
-        if (at < c.count) er_decode(s, w, c.which, s->data[c.at + at], y + (size_t)j * D);
-      }
-    }
+    er_decode_all(s, w, w->history + from, some, y);
     for (uint32_t j = 0; j < some; j++) {
       uint64_t square = er_square(y + (size_t)j * D, D);
       double t;
@@ -1211,7 +1193,7 @@ static void er_history(er_stream *s, er_work *w) {
 /* p of a person's file [9]. */
 static int er_vector(er_stream *s, er_work *w, const uint8_t *p, size_t size, er_error *error) {
   uint32_t D = 8 * s->n_blocks;
-  ER_TRY(er_check_other(s, p, size, 'V', 2, D, error));
+  ER_TRY(er_check_other(s, p, size, "\211ELVECTO", 2, D, error));
   ER_WITHIN("bytes of the vector", size, 48 + 2 * D, 48 + 2 * D);
   for (uint32_t k = 0; k < D; k++) {
     uint32_t bits = er_16(p + 48 + 2 * k);
@@ -1290,17 +1272,14 @@ static void er_add_plain(const uint8_t *table, const uint8_t *codes, uint32_t n,
   for (uint32_t i = 0; i < 256; i++) said[i] = t[i & 15] + t[16 + (i >> 4)];
   for (uint32_t i = 0; i < n; i++) sums[i] += said[codes[i]];
 }
-static void er_add(er_stream *s, const uint8_t *table, const uint8_t *codes, uint32_t n,
-                   int32_t *sums) {
+static void er_add(er_stream *s, const er_column *columns, uint32_t m, uint32_t n, int32_t *sums) {
   uint32_t done = 0;
-#if ER_SIMD == 2
-  if (s->simd == 2) done = er_add_32(table, codes, n, sums);
-#endif
 #if ER_SIMD
-  if (s->simd) done += er_add_16(table, codes + done, n - done, sums + done);
+  if (s->simd) done = er_add_16(columns, m, n, sums);
 #endif
   (void)s;
-  er_add_plain(table, codes + done, n - done, sums + done);
+  for (uint32_t j = 0; done < n && j < m; j++)
+    er_add_plain(columns[j].table, columns[j].codes + done, n - done, sums + done);
 }
 
 /* Adds the vote of item i of a chunk, if its neighbour is in the history. */
@@ -1336,15 +1315,20 @@ static void er_votes(er_stream *s, const er_work *w, const er_chunk *c, uint32_t
   }
 }
 static void er_score_tile(er_stream *s, const er_work *w, const er_tiles *t) {
-  uint32_t n = t->end - t->base, from;
+  uint32_t n = t->end - t->base, from, m = 0;
+  er_column columns[8]; /* those of all items of the tile; so many are added at once */
   memset(w->sums, 0, 4 * (size_t)n);
   for (uint32_t i = 0; i < t->n_active; i++) {
     er_chunk c = er_chunk_at(s->data, t->active[i]);
     uint32_t count = c.kind == 3 ? er_overlap(&c, t->base, t->end, &from) : 0;
-    if (count)
-      er_add(s, w->tables + 64 * (size_t)c.which, s->data + c.at + (from - c.first), count,
-             w->sums + (from - t->base));
+    er_column *next = columns + m;
+    if (!count) continue;
+    next->table = w->tables + 64 * (size_t)c.which, next->codes = s->data + c.at + (from - c.first);
+    for (uint32_t k = 0; k < count; k += 64) ER_SOON(next->codes + k);
+    if (count < n) er_add(s, next, 1, count, w->sums + (from - t->base));
+    else if (++m == 8) er_add(s, columns, m, n, w->sums), m = 0;
   }
+  er_add(s, columns, m, n, w->sums);
   for (uint32_t i = 0; i < n; i++) w->scores[i] = (int64_t)w->sums[i] * s->gain[t->base + i];
   for (uint32_t i = 0; w->n_history && i < t->n_active; i++) {
     er_chunk c = er_chunk_at(s->data, t->active[i]);
@@ -1368,39 +1352,29 @@ static int er_has(const uint32_t *sorted, size_t n, uint32_t number) {
   return low < n && sorted[low] == number;
 }
 
-/* Whether an item is listed after another one. */
-static int er_worse(const er_item *a, const er_item *b) {
-  return a->score < b->score || (a->score == b->score && a->item > b->item);
-}
-static void er_sink_item(er_item *heap, uint32_t n, uint32_t i) {
-  elasticrec_item moved = heap[i];
-  uint32_t child;
-  for (; (child = 2 * i + 1) < n; i = child) {
-    if (child + 1 < n && er_worse(&heap[child + 1], &heap[child])) child++;
-    if (!er_worse(&heap[child], &moved)) break;
-    heap[i] = heap[child];
-  }
-  heap[i] = moved;
+/* Whether an item is listed before another one. */
+static int er_listed(const void *items, uint32_t i, uint32_t j) {
+  const er_item *a = (const er_item *)items + i, *b = (const er_item *)items + j;
+  return a->score > b->score || (a->score == b->score && a->item < b->item);
 }
 
 /* Keeps the k best items of a tile and of those before it, as a heap with the worst on top. */
-static uint32_t er_keep(er_stream *s, const er_work *w, const er_tiles *t, er_question *ask,
-                        er_item *items, uint32_t n) {
+static uint32_t er_keep(er_stream *s, const er_work *w, const er_tiles *t, int only, uint32_t k,
+                        uint32_t n) {
   for (uint32_t i = t->base; i < t->end; i++) {
     int64_t score = w->scores[i - t->base];
     elasticrec_item item = {0, 0, ELASTICREC_NONE, 0};
-    if (n == ask->k && score <= items[0].score) continue; /* equal ones have higher numbers */
-    if (!(s->state[i] & 2047) && !(s->slots[i] & 127)) continue;
-    if (s->state[i] >> 15 || er_has(w->hidden, w->n_hidden, i)) continue;
-    if (ask->only && !er_has(w->only, w->n_only, i)) continue;
+    if (n == k && score <= w->found[w->place[0]].score) continue; /* equal ones come later */
+    if (s->state[i] >> 15 || !((s->state[i] & 2047u) | (s->slots[i] & 127u))) continue;
+    if (er_has(w->hidden, w->n_hidden, i) || (only && !er_has(w->only, w->n_only, i))) continue;
     item.score = score, item.item = i;
-    if (n < ask->k) {
-      items[n++] = item;
-      if (n == ask->k)
-        for (uint32_t j = n / 2; j-- > 0;) er_sink_item(items, n, j);
+    if (n < k) {
+      w->place[n] = n, w->found[n++] = item;
+      if (n == k)
+        for (uint32_t j = n / 2; j-- > 0;) er_sink(w->place, n, j, er_listed, w->found);
     } else {
-      items[0] = item;
-      er_sink_item(items, n, 0);
+      w->found[w->place[0]] = item;
+      er_sink(w->place, n, 0, er_listed, w->found);
     }
   }
   return n;
@@ -1419,6 +1393,36 @@ static void er_name(er_stream *s, const er_work *w, er_item *items, uint32_t n) 
   }
 }
 
+/* Of n candidates lists k that differ from those above them, too. */
+static uint32_t er_vary(er_stream *s, const er_work *w, er_question *ask, uint32_t n,
+                        er_item *items) {
+  uint32_t D = 8 * s->n_blocks, k = 0;
+  int64_t low = w->found[w->place[n - 1]].score, span = w->found[w->place[0]].score - low;
+  for (uint32_t j = 0; j < n; j++) w->left[j] = w->found[w->place[j]].item, w->near[j] = 0;
+  er_place(s, w); /* where the tables were, which are not needed any more */
+  er_decode_all(s, w, w->left, n, w->y);
+  for (uint32_t j = 0; j < n; j++) w->lengths[j] = er_root(er_square(w->y + (size_t)j * D, D));
+  for (; k < ask->k && k < n; k++) {
+    const int32_t *x, *y = w->y;
+    double best = -9;
+    uint32_t one = 0;
+    for (uint32_t j = 0; j < n; j++) {
+      double r = (double)(w->found[w->place[j]].score - low) / (double)(span > 1 ? span : 1);
+      double worth = er_times(1 - ask->diversity, r) - er_times(ask->diversity, w->near[j]);
+      if (w->left[j] != ELASTICREC_NONE && worth > best) best = worth, one = j;
+    }
+    items[k] = w->found[w->place[one]], w->left[one] = ELASTICREC_NONE;
+    x = y + (size_t)one * D;
+    for (uint32_t j = 0; j < n; j++, y += D) {
+      double both = er_times(w->lengths[j], w->lengths[one]), dot = 0;
+      for (uint32_t i = 0; i < D; i++) dot += (double)x[i] * y[i]; /* exact */
+      dot /= both > 1 ? both : 1;
+      if (dot > w->near[j]) w->near[j] = dot;
+    }
+  }
+  return k;
+}
+
 size_t elasticrec_question_bytes(er_stream *s, er_question *ask) {
   er_work w;
   return er_divide(&w, NULL, s->n_books, s->n_columns, s->n_sorted - s->starts[3], s->n_blocks,
@@ -1430,10 +1434,11 @@ int elasticrec_recommend(er_stream *s, er_question *ask, void *work, size_t work
   er_work w;
   er_tiles t = {0, 0, s->starts[3], 0, NULL};
   size_t needed = elasticrec_question_bytes(s, ask);
-  uint32_t n = 0;
+  uint32_t n = 0, most = ask->k;
+  if (!(ask->diversity >= 0 && ask->diversity <= 1))
+    return er_refuse(error, "diversity within 0 to 1", 0, 1, 1);
   answer->listed = answer->unknown = 0;
-  if (work_bytes < needed)
-    return er_refuse(error, "work memory", work_bytes, needed, (size_t)-1), ELASTICREC_MEMORY;
+  ER_ENOUGH("work memory", work_bytes, needed);
   er_divide(&w, work, s->n_books, s->n_columns, s->n_sorted - s->starts[3], s->n_blocks, ask);
   ER_TRY(er_resolve(s, ask->history, ask->n_history, w.filter, w.order, w.history, error));
   ER_TRY(er_resolve(s, ask->exclude, ask->n_exclude, w.filter, w.order, w.hidden, error));
@@ -1450,18 +1455,15 @@ int elasticrec_recommend(er_stream *s, er_question *ask, void *work, size_t work
   else er_history(s, &w);
   er_person(s, &w, ask->vector != NULL);
   t.active = w.active;
+  if (ask->diversity > 0) most = (uint64_t)5 * most < s->n_items ? 5 * most : s->n_items;
   while (ask->k && er_next_tile(s, &t)) {
     er_score_tile(s, &w, &t);
-    n = er_keep(s, &w, &t, ask, items, n);
+    n = er_keep(s, &w, &t, ask->only != NULL, most, n);
   }
+  er_sort(w.place, n, er_listed, w.found);
+  if (ask->diversity > 0 && n) n = er_vary(s, &w, ask, n, items);
+  else for (uint32_t i = 0; i < n; i++) items[i] = w.found[w.place[i]];
   if (ask->why) er_name(s, &w, items, n);
-  if (n < ask->k)
-    for (uint32_t j = n / 2; j-- > 0;) er_sink_item(items, n, j);
-  for (uint32_t last = n; last-- > 1;) {
-    elasticrec_item worst = items[0];
-    items[0] = items[last], items[last] = worst;
-    er_sink_item(items, last, 0);
-  }
   answer->listed = n;
   return ELASTICREC_OK;
 }

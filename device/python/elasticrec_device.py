@@ -521,28 +521,28 @@ class Stream(AbstractContextManager["Stream"]):
             raise TypeError(f"k: found {k!r}, expected a whole number, 0 or more")
         with self._lock:
             every, find, found = self._all, self._all.find, Recommendations()
-            V = every.head.V
+            V, k = every.head.V, min(k, every.head.V)
             given, found.unknown = find(history, "history")
             known = np.array([*dict.fromkeys(given[::-1].tolist())][::-1], dtype=np.int64)
             shown = None if only is None else find(only, "only")[0]
-            left_out, many = find(exclude, "exclude")[0], min(k * (5 if diversity else 1), V)
+            without, many = find(exclude, "exclude")[0], 5 * k if diversity else k
             raw = b"" if vector is None else _bytes_of(vector).tobytes()
             p = None if vector is None else every.server_vector(raw)
             if NATIVE and every.end < 1 << 32:
                 self._native = self._native or Native(every.data[: every.end], self._gone)
-                *listed, voters = self._native.best(known, raw, many, left_out, shown, repeat)
-                voter: Any = dict(zip(listed[0], voters, strict=True)).get
+                *listed, votes = self._native.best(known, raw, k, without, shown, repeat, diversity)
+                voter: Any = dict(zip(listed[0], votes, strict=True)).get
             else:
                 hidden = (np.zeros if shown is None else np.ones)(V, dtype=bool)
                 hidden[() if shown is None else shown] = False
-                hidden[left_out] = hidden[self._withdrawn] = True
+                hidden[without] = hidden[self._withdrawn] = True
                 hidden[known[: 0 if repeat else None]] = True
                 every.settle()
                 p = every.history_vector(known) if p is None else p
                 person = every.person(p, known, int(vector is not None))
                 listed = every.best(person, many, hidden)
+                listed = every.varied(listed, k, diversity) if diversity else listed
                 voter = partial(every.why, known=person[2])
-            listed = every.varied(listed, k, diversity) if diversity else listed
             for item, score in zip(*listed, strict=True):
                 title = self._titles[item] if item < len(self._titles) else None
                 because = None if not why or (by := voter(item)) is None else every.id(by)

@@ -9,7 +9,7 @@
 
 const ITEM = 24; // bytes of a listed item: score, number, why
 const PAGE = 65536;
-const OPTIONS = 'history vector k exclude only repeat why'.split(' ');
+const OPTIONS = 'history vector k exclude only repeat why diversity'.split(' ');
 
 /** The module, from beside this file. */
 async function load() {
@@ -97,8 +97,9 @@ class FastStream {
   /** @param {Ask} [ask] @returns {List} */
   recommend(ask = {}) {
     const { history = [], vector, k = 20, exclude = [], only, repeat = false, why = false } = ask;
+    const { diversity = 0 } = ask;
     const plain = this.#plain, lists = [history, exclude, only ?? []];
-    const right = Number.isInteger(k) && k >= 0
+    const right = Number.isInteger(k) && k >= 0 && diversity >= 0 && diversity <= 1
       && lists.every((list) => typeof list === 'object' && list && Symbol.iterator in list)
       && Object.keys(ask).every((name) => OPTIONS.includes(name));
     if (!right) return plain.recommend(ask); // which says what is wrong
@@ -106,7 +107,7 @@ class FastStream {
     const numbers = lists.map((list) => Array.from(list, (id) => plain.number(id) >>> 0));
     const [h, e, o] = numbers.map(({ length }) => length), n = h + e + o;
     const file = vector ? viewOf(vector) : new Uint8Array(0), most = Math.min(k, this.#items);
-    const given = [this.#free, h, e, only ? o : -1, file.length, most];
+    const given = [this.#free, h, e, only ? o : -1, file.length, most, diversity];
     const buffer = this.#grow(this.#call.ask_end(...given) >>> 0);
     new Uint32Array(buffer, this.#free, n).set(numbers.flat());
     new Uint8Array(buffer).set(file, this.#call.vector_at(this.#free, n));

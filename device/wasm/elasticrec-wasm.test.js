@@ -22,11 +22,11 @@ async function open({ file: name, signed }, bytes) {
 /** Asks a stream a golden question. */
 async function check(stream, { ids: kind }, question) {
   const ids = (list) => list.map((text) => idOf(kind, text));
-  const { history, vector, k, exclude, only, repeat, withdrawn } = question;
+  const { history, vector, k, exclude, only, repeat, diversity, withdrawn } = question;
   if (withdrawn) await stream.withdraw(file(withdrawn));
   const { items, unknown } = stream.recommend({
     history: ids(history), vector: vector && file(vector), k, exclude: ids(exclude),
-    only: only && ids(only), repeat, why: true,
+    only: only && ids(only), repeat, diversity, why: true,
   });
   assert.deepEqual(items.map(({ id }) => String(id)), question.items);
   assert.deepEqual(items.map(({ score }) => score), question.scores);

@@ -43,7 +43,7 @@ typedef struct {
 
 /* Where everything of a question lies: numbers at `at`, the vector, ids, items, work memory. */
 static layout lay(uint32_t at, uint32_t n_history, uint32_t n_exclude, int32_t n_only,
-                  uint32_t vector_bytes, uint32_t k) {
+                  uint32_t vector_bytes, uint32_t k, double diversity) {
   layout l;
   uint32_t n = n_history + n_exclude + (n_only < 0 ? 0 : (uint32_t)n_only);
   memset(&l, 0, sizeof l);
@@ -54,6 +54,7 @@ static layout lay(uint32_t at, uint32_t n_history, uint32_t n_exclude, int32_t n
   l.question.exclude = l.question.history + n_history, l.question.n_exclude = n_exclude;
   if (n_only >= 0) l.question.only = l.question.exclude + n_exclude;
   l.question.n_only = n_only < 0 ? 0 : (uint32_t)n_only, l.question.k = k;
+  l.question.diversity = diversity;
   if (vector_bytes) l.question.vector = (const void *)(uintptr_t)l.vector;
   l.question.vector_bytes = vector_bytes;
   l.end = l.work + (uint32_t)elasticrec_question_bytes(&stream, &l.question);
@@ -65,15 +66,15 @@ EXPORT(vector_at) uint32_t vector_at(uint32_t at, uint32_t n) { return align(at 
 /* The first address behind a question at `at`. */
 EXPORT(ask_end)
 uint32_t ask_end(uint32_t at, uint32_t n_history, uint32_t n_exclude, int32_t n_only,
-                 uint32_t vector_bytes, uint32_t k) {
-  return lay(at, n_history, n_exclude, n_only, vector_bytes, k).end;
+                 uint32_t vector_bytes, uint32_t k, double diversity) {
+  return lay(at, n_history, n_exclude, n_only, vector_bytes, k, diversity).end;
 }
 
 /* The address of the listed items, or 0 if the question was refused. */
 EXPORT(ask)
 uint32_t ask(uint32_t at, uint32_t n_history, uint32_t n_exclude, int32_t n_only,
-             uint32_t vector_bytes, uint32_t k, uint32_t repeat, uint32_t why) {
-  layout l = lay(at, n_history, n_exclude, n_only, vector_bytes, k);
+             uint32_t vector_bytes, uint32_t k, double diversity, uint32_t repeat, uint32_t why) {
+  layout l = lay(at, n_history, n_exclude, n_only, vector_bytes, k, diversity);
   const uint32_t *numbers = (const uint32_t *)(uintptr_t)at;
   elasticrec_id *ids = (elasticrec_id *)(uintptr_t)l.ids;
   for (size_t i = 0; i < l.question.n_history + l.question.n_exclude + l.question.n_only; i++)

@@ -27,8 +27,8 @@ class Device:
 
     StreamError = StreamError
 
-    def __init__(self, command, simd=2):
-        self._simd = simd  # at most: 0 plain C, 1 shuffles of 16 bytes, 2 of 32
+    def __init__(self, command, simd=1):
+        self._simd = simd  # 0: plain C; 1: with shuffles, where the machine has them
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
         self.key = None
@@ -37,7 +37,7 @@ class Device:
         """A stream; the driver has one at a time, so each `open` ends the stream before."""
         self.key = None if key is None else bytes.fromhex(key)
         data = bytes_of(source)
-        opening = f"open {hexed(data)} {int(key is not None)} {min_sequence} {most} {self._simd}"
+        opening = f"open {hexed(data)} {key or '-'} {min_sequence} {most} {self._simd}"
         _, stream_bytes, work_bytes = self.ask(opening)
         return Stream(self, source, int(stream_bytes), int(work_bytes))
 
@@ -127,12 +127,20 @@ class Stream:
         return found
 
     def recommend(
-        self, history=(), vector=None, k=20, exclude=(), only=None, repeat=False, why=False
+        self,
+        history=(),
+        vector=None,
+        k=20,
+        exclude=(),
+        only=None,
+        repeat=False,
+        why=False,
+        diversity=0,
     ):
         """The list; `why` is always answered."""
         assert why in (True, False)
         words = (
-            *("ask", k, int(repeat)),
+            *("ask", k, int(repeat), diversity),
             *("none" if vector is None else hexed(bytes_of(vector)), self._list(history)),
             *(self._list(exclude), "all" if only is None else self._list(only)),
         )

@@ -16,9 +16,9 @@ def c_driver(tmp_path_factory):
     return c_runtime.build([compiler], tmp_path_factory.mktemp("c") / "driver")
 
 
-@pytest.fixture(scope="module", params=[2, 1, 0], ids=["simd32", "simd16", "plain"])
+@pytest.fixture(scope="module", params=[1, 0], ids=["simd", "plain"])
 def c_device(request, c_driver):
-    """The C runtime with wide SIMD, where the machine has it, with narrow, and without."""
+    """The C runtime with SIMD, where the machine has it, and without."""
     device = c_runtime.Device([c_driver], request.param)
     yield device
     device.close()

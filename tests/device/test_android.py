@@ -43,20 +43,20 @@ def java_device(tmp_path_factory):
     device.close()
 
 
-UNSIGNED = [name for name in test_c.STREAMS if not test_c.STREAMS[name]["signed"]]
-
-
-@pytest.mark.parametrize("name", UNSIGNED)
+@pytest.mark.parametrize("name", test_c.STREAMS)
 def test_answers_as_expected(device, name):
     test_c.test_answers_as_expected(device, name)
     test_c.test_a_growing_stream_answers_as_expected(device, name)
 
 
-def test_refuses_the_hostile_files_that_need_no_key(device):
-    for case in hostile.EXPECTED["cases"]:
-        if case["kind"] != "catalogue" and not case["key"]:
-            with pytest.raises(c_runtime.StreamError, match=r"found \d+, expected \d+"):
-                test_c.read(device, case, None)
+def test_refuses_what_the_c_runtime_refuses_with_and_without_a_key(device):
+    test_c.test_refuses_every_hostile_file(device)
+    test_c.test_takes_the_sound_files_and_refuses_another_key_or_an_older_stream(device)
+
+
+def test_refuses_what_is_no_key(device):
+    with pytest.raises(c_runtime.StreamError, match="key: found 31 bytes, expected 32"):
+        device.ask(f"open {hostile.SOUND.read_bytes().hex()} {hostile.KEY[2:]} 0 0 1")
 
 
 @pytest.mark.slow

@@ -118,6 +118,7 @@ def test_answers_as_the_python_runtime_does(c_device, seed):
             (some, {"exclude": ids[1:3]}),
             (some[::-1] + some[:2], {"only": ids[::2], "repeat": True}),
             (ids, {"repeat": True, "k": 1000}),
+            (some, {"diversity": 0.4, "k": 7}),
         ):
             expected = ours.recommend(history, why=True, **options)
             assert listed(stream.recommend(history, **options)) == listed(expected)
@@ -217,3 +218,12 @@ def test_too_little_memory_is_an_error_that_says_how_much_is_needed(c_device):
     *verdicts, _, kind, memory, _, found, _, expected, _, _ = c_device.ask("short")
     assert verdicts == ["2", "2", "2"]
     assert (kind, memory, int(expected) - int(found.rstrip(","))) == ("work", "memory:", 1)
+
+
+@pytest.mark.parametrize("diversity", [-0.1, 1.1, float("nan")])
+def test_a_diversity_is_from_0_to_1(c_device, diversity):
+    with (
+        c_device.open(GOLDEN / "dense.elastic") as stream,
+        pytest.raises(c_runtime.StreamError, match="diversity within 0 to 1: found 0, expected 1"),
+    ):
+        stream.recommend(diversity=diversity)

@@ -44,6 +44,7 @@ def check(stream, question):
         exclude=ids(question["exclude"]),
         only=ids(question["only"]),
         repeat=question["repeat"],
+        diversity=question["diversity"],
         why=True,
     )
     assert [item.id for item in found] == ids(question["items"])

@@ -54,6 +54,9 @@ def answers(world, data, files):
         {"history": few, "exclude": [*first[:5], *unknown], "k": 10},
         {"history": many, "only": [*everything[1::3][:50], *unknown], "k": 10},
         {"history": [], "only": [], "k": 10},
+        {"history": few, "diversity": 0.3, "k": 5},
+        {"history": many, "diversity": 1.0, "k": 9},
+        {"diversity": 0.7, "k": 2},
     ]
     if world.withdrawn is not None:
         name = f"{world.name}.withdrawn"
@@ -92,11 +95,12 @@ class Reader(Reference):
             "exclude": [],
             "only": None,
             "repeat": False,
+            "diversity": 0.0,
         } | question
         vector, listed = full["vector"], full["withdrawn"]
         given = None if vector is None else self.read_vector(self.files[vector])
         self.withdrawn = set() if listed is None else self.read_withdrawn(self.files[listed])
-        options = {name: full[name] for name in ("k", "exclude", "only", "repeat")}
+        options = {name: full[name] for name in ("k", "exclude", "only", "repeat", "diversity")}
         items, scores, why, unknown = self.recommend(full["history"], given, **options)
         return full | {"items": items, "scores": scores, "why": why, "unknown": unknown}
 

@@ -31,7 +31,8 @@ public final class Driver {
         stream = null;
         ByteBuffer data = direct(w[1]);
         int most = Math.max(data.limit(), Integer.parseInt(w[4]));
-        stream = ElasticStream.open(data, most, Long.parseUnsignedLong(w[3]));
+        byte[] key = w[2].equals("-") ? null : bytes(w[2]);
+        stream = ElasticStream.open(data, most, Long.parseUnsignedLong(w[3]), key);
         return "ok " + stream.info()[4] + " 0 0";
       case "refresh":
         return "ok " + stream.refresh(direct(w[1]));
@@ -48,10 +49,11 @@ public final class Driver {
   }
 
   private static String ask(String[] w) {
-    byte[] vector = w[3].equals("none") ? null : bytes(w[3]);
-    List<?> only = w[6].equals("all") ? null : ids(w[6]);
+    byte[] vector = w[4].equals("none") ? null : bytes(w[4]);
+    List<?> only = w[7].equals("all") ? null : ids(w[7]);
     ElasticStream.Answer found = stream.recommend(new ElasticStream.Question(
-        ids(w[4]), vector, Integer.parseInt(w[1]), ids(w[5]), only, w[2].equals("1"), true));
+        ids(w[5]), vector, Integer.parseInt(w[1]), ids(w[6]), only, w[2].equals("1"), true,
+        Double.parseDouble(w[3])));
     StringBuilder said = new StringBuilder("ok " + found.unknown() + " 0");
     for (ElasticStream.Item item : found.items()) {
       said.append(' ').append(shown(item.id())).append(':').append(item.score()).append(':');

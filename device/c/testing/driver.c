@@ -5,7 +5,7 @@
  *     open BYTES KEY SEQUENCE MOST SIMD    -> ok END STREAM_BYTES WORK_BYTES | refused WHY
  *     refresh BYTES                        -> ok END | refused WHY
  *     withdraw BYTES                       -> ok | refused WHY
- *     ask K REPEAT VECTOR HISTORY EXCLUDE ONLY|all
+ *     ask K REPEAT DIVERSITY VECTOR HISTORY EXCLUDE ONLY|all
  *                                          -> ok UNKNOWN QUESTION_BYTES ID:SCORE:WHY ... | refused
  *     similar ID K                         -> as ask | unknown
  *     ids, info, find ID
@@ -161,7 +161,7 @@ static void open_stream(char *rest) {
   elasticrec_sizes sizes = {0, 0};
   char *hex = word(&rest);
   size_t size, most;
-  int signed_by = word(&rest)[0] == '1', verdict, simd;
+  int signed_by = word(&rest)[0] != '-', verdict, simd;
   uint64_t sequence = strtoull(word(&rest), NULL, 10);
   free(bytes), free(memory), free(work);
   memory = work = NULL;
@@ -223,6 +223,7 @@ static void ask(char *rest) {
   memset(&question, 0, sizeof question);
   question.k = (uint32_t)strtoul(word(&rest), NULL, 10);
   question.repeat = word(&rest)[0] == '1', question.why = 1;
+  question.diversity = strtod(word(&rest), NULL);
   text = word(&rest);
   if (strcmp(text, "none")) {
     vector = from_hex(text, strlen(text), &question.vector_bytes);

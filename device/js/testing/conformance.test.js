@@ -24,7 +24,7 @@ const open = ({ file: name, signed }, bytes) => {
 /** Asks a stream a golden question. */
 async function check(stream, { ids: kind }, question) {
   const ids = (list) => list.map((text) => idOf(kind, text));
-  const { history, vector, k, exclude, only, repeat, withdrawn } = question;
+  const { history, vector, k, exclude, only, repeat, diversity, withdrawn } = question;
   if (withdrawn) await stream.withdraw(file(withdrawn));
   const { items, unknown } = stream.recommend({
     history: ids(history),
@@ -33,6 +33,7 @@ async function check(stream, { ids: kind }, question) {
     exclude: ids(exclude),
     only: only && ids(only),
     repeat,
+    diversity,
     why: true,
   });
   assert.deepEqual(

@@ -38,7 +38,8 @@ class Question(ctypes.Structure):
     _fields_ = (
         *(("history", Pointer), ("n_history", Size), ("exclude", Pointer), ("n_exclude", Size)),
         *(("only", Pointer), ("n_only", Size), ("vector", Pointer), ("vector_bytes", Size)),
-        *(("k", ctypes.c_uint32), ("repeat", ctypes.c_int), ("why", ctypes.c_int)),
+        *(("diversity", ctypes.c_double), ("k", ctypes.c_uint32)),
+        *(("repeat", ctypes.c_int), ("why", ctypes.c_int)),
     )
 
 
@@ -95,6 +96,7 @@ class Native:
         exclude: Array,
         only: Array | None,
         repeat: bool,
+        diversity: float,
     ) -> tuple[list[int], list[int], list[int | None]]:
         """Items, scores, and the history item that votes most for each, all by item numbers."""
         n, m = len(history), len(history) + len(exclude)
@@ -108,7 +110,7 @@ class Native:
             *(start, n, start + n * step, m - n),
             *(None if only is None else start + m * step, len(ids) - 1 - m),
             *(file.ctypes.data if vector else None, len(vector)),
-            *(k, repeat, True),
+            *(diversity, k, repeat, True),
         )
         asked, items, answer = ctypes.byref(question), np.empty(k, ITEM), Answer()
         work = room(size := C.elasticrec_question_bytes(self._at, asked))

@@ -7,9 +7,11 @@
 
 typedef struct {
   elasticrec_stream stream;
-  size_t memory_bytes;
   void *memory;
-  jobject data; /* the buffer that the stream reads: kept alive */
+  jobject data;   /* the buffer that the stream reads: kept alive */
+  jbyteArray key; /* the publisher's public key, or NULL */
+  JNIEnv *env;    /* while a call that verifies runs: its thread's, and ElasticStream */
+  jclass type;
 } opened;
 
 #define NAME(method) Java_org_elasticrec_ElasticStream_##method
@@ -19,6 +21,7 @@ static opened *of(jlong handle) { return (opened *)(intptr_t)handle; }
 static void refuse(JNIEnv *env, int verdict, const elasticrec_error *error) {
   char why[200];
   const char *kind = "java/lang/IllegalArgumentException";
+  if ((*env)->ExceptionCheck(env)) return; /* from Java's own cryptography */
   if (verdict == ELASTICREC_MEMORY) kind = "java/lang/IllegalStateException";
   elasticrec_explain(error, why, sizeof why);
   (*env)->ThrowNew(env, (*env)->FindClass(env, kind), why);
@@ -33,27 +36,73 @@ static void *room(JNIEnv *env, size_t size) {
 
 static void release(JNIEnv *env, opened *stream) {
   if (stream->data) (*env)->DeleteGlobalRef(env, stream->data);
+  if (stream->key) (*env)->DeleteGlobalRef(env, stream->key);
   free(stream->memory), free(stream);
 }
 
+/* SHA-256 of some bytes, by ElasticStream.sha256. */
+static void sha256(void *context, const void *data, size_t size, uint8_t digest[32]) {
+  const opened *stream = (const opened *)context;
+  JNIEnv *env = stream->env;
+  jmethodID method = NULL;
+  jobject bytes = NULL;
+  jbyteArray found = NULL;
+  memset(digest, 0, 32);
+  if ((*env)->ExceptionCheck(env)) return;
+  bytes = (*env)->NewDirectByteBuffer(env, (void *)(uintptr_t)data, (jlong)size);
+  if (bytes)
+    method = (*env)->GetStaticMethodID(env, stream->type, "sha256", "(Ljava/nio/ByteBuffer;)[B");
+  if (method)
+    found = (jbyteArray)(*env)->CallStaticObjectMethod(env, stream->type, method, bytes);
+  if (found && !(*env)->ExceptionCheck(env))
+    (*env)->GetByteArrayRegion(env, found, 0, 32, (jbyte *)digest);
+  if (found) (*env)->DeleteLocalRef(env, found);
+  if (bytes) (*env)->DeleteLocalRef(env, bytes);
+}
+
+/* Whether a signature is right, by ElasticStream.verify. */
+static int verify(void *context, const uint8_t signature[64], const elasticrec_bytes *parts,
+                  size_t n_parts) {
+  const opened *stream = (const opened *)context;
+  JNIEnv *env = stream->env;
+  size_t size = 0, at = 0;
+  jbyteArray message, signed_by = (*env)->NewByteArray(env, 64);
+  jmethodID method = NULL;
+  jboolean right = JNI_FALSE;
+  for (size_t i = 0; i < n_parts; i++) size += parts[i].size;
+  message = signed_by ? (*env)->NewByteArray(env, (jsize)size) : NULL;
+  if (message) method = (*env)->GetStaticMethodID(env, stream->type, "verify", "([B[B[B)Z");
+  if (!method) return 0;
+  (*env)->SetByteArrayRegion(env, signed_by, 0, 64, (const jbyte *)signature);
+  for (size_t i = 0; i < n_parts; at += parts[i++].size)
+    (*env)->SetByteArrayRegion(env, message, (jsize)at, (jsize)parts[i].size,
+                               (const jbyte *)parts[i].data);
+  right = (*env)->CallStaticBooleanMethod(env, stream->type, method, stream->key, signed_by,
+                                          message);
+  return right && !(*env)->ExceptionCheck(env);
+}
+
 JNIEXPORT jlong JNICALL NAME(open0)(JNIEnv *env, jclass type, jobject data, jint size, jint most,
-                                   jlong sequence) {
+                                   jlong sequence, jbyteArray key) {
+  elasticrec_key verified = {NULL, sha256, verify};
   elasticrec_sizes sizes = {0, 0};
   elasticrec_error error;
   const void *bytes = (*env)->GetDirectBufferAddress(env, data);
   opened *stream = (opened *)room(env, sizeof *stream);
   void *work = NULL;
   int verdict;
-  (void)type;
   if (!stream) return 0;
   memset(stream, 0, sizeof *stream);
+  stream->env = env, stream->type = type, verified.context = stream;
+  if (key) stream->key = (jbyteArray)(*env)->NewGlobalRef(env, key);
   verdict = elasticrec_size(bytes, (size_t)size, (size_t)most, &sizes, &error);
   if (verdict == ELASTICREC_OK) {
     stream->memory = room(env, sizes.stream);
     work = stream->memory ? room(env, sizes.work) : NULL;
     if (work)
-      verdict = elasticrec_open(&stream->stream, bytes, (size_t)size, NULL, (uint64_t)sequence,
-                                stream->memory, sizes.stream, work, sizes.work, &error);
+      verdict = elasticrec_open(&stream->stream, bytes, (size_t)size, key ? &verified : NULL,
+                                (uint64_t)sequence, stream->memory, sizes.stream, work, sizes.work,
+                                &error);
   }
   if (verdict != ELASTICREC_OK) refuse(env, verdict, &error);
   free(work);
@@ -73,7 +122,7 @@ JNIEXPORT jint JNICALL NAME(refresh0)(JNIEnv *env, jclass type, jlong handle, jo
   const void *bytes = (*env)->GetDirectBufferAddress(env, data);
   int verdict = elasticrec_size(bytes, (size_t)size, (size_t)size, &sizes, &error);
   void *work = verdict == ELASTICREC_OK ? room(env, sizes.work) : NULL;
-  (void)type;
+  stream->env = env, stream->type = type;
   if (work)
     verdict = elasticrec_refresh(&stream->stream, bytes, (size_t)size, work, sizes.work, &error);
   if (work && stream->stream.data == bytes) {
@@ -90,7 +139,7 @@ JNIEXPORT void JNICALL NAME(withdraw0)(JNIEnv *env, jclass type, jlong handle, j
   jsize size = (*env)->GetArrayLength(env, file);
   jbyte *bytes = (*env)->GetByteArrayElements(env, file, NULL);
   int verdict;
-  (void)type;
+  of(handle)->env = env, of(handle)->type = type;
   if (!bytes) return;
   verdict = elasticrec_withdraw(&of(handle)->stream, bytes, (size_t)size, &error);
   (*env)->ReleaseByteArrayElements(env, file, bytes, JNI_ABORT);
@@ -127,7 +176,7 @@ static elasticrec_id *ids_of(JNIEnv *env, jlongArray numbers, jobjectArray texts
 JNIEXPORT jlongArray JNICALL NAME(recommend0)(JNIEnv *env, jclass type, jlong handle,
                                              jlongArray numbers, jobjectArray texts, jint n_history,
                                              jint n_exclude, jint n_only, jbyteArray vector, jint k,
-                                             jboolean repeat, jboolean why) {
+                                             jboolean repeat, jboolean why, jdouble diversity) {
   const elasticrec_stream *stream = &of(handle)->stream;
   elasticrec_question ask;
   elasticrec_error error;
@@ -143,7 +192,7 @@ JNIEXPORT jlongArray JNICALL NAME(recommend0)(JNIEnv *env, jclass type, jlong ha
   if (n_only >= 0) ask.only = ids + n_history + n_exclude, ask.n_only = (size_t)n_only;
   ask.vector = file, ask.vector_bytes = vector ? (size_t)(*env)->GetArrayLength(env, vector) : 0;
   ask.k = (uint32_t)k < stream->n_items ? (uint32_t)k : stream->n_items;
-  ask.repeat = repeat, ask.why = why;
+  ask.repeat = repeat, ask.why = why, ask.diversity = diversity;
   if (!(*env)->ExceptionCheck(env)) {
     size_t size = elasticrec_question_bytes(stream, &ask);
     void *work = room(env, size);

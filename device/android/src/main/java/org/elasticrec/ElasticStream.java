@@ -2,6 +2,14 @@ package org.elasticrec;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.PublicKey;
+import java.security.Signature;
+import java.security.SignatureException;
+import java.security.spec.X509EncodedKeySpec;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -21,13 +29,16 @@ public final class ElasticStream implements AutoCloseable {
   /** A list, best first; {@code unknown} counts history ids that were skipped. */
   public record Answer(List<Item> items, int unknown) {}
 
-  /** A question; null lists are empty, but a null {@code only} lets every item be listed. */
+  /**
+   * A question; null lists are empty, but a null {@code only} lets every item be listed. A {@code
+   * diversity} above 0, at most 1, prefers items that differ from those above them.
+   */
   public record Question(
       List<?> history, byte[] vector, int k, List<?> exclude, List<?> only, boolean repeat,
-      boolean why) {
+      boolean why, double diversity) {
     /** The k best items for a history, the oldest first. */
     public Question(List<?> history, int k) {
-      this(history, null, k, null, null, false, true);
+      this(history, null, k, null, null, false, true, 0);
     }
   }
 
@@ -43,12 +54,17 @@ public final class ElasticStream implements AutoCloseable {
 
   /** Opens the bytes up to the buffer's limit; throws IllegalArgumentException with the reason. */
   public static ElasticStream open(ByteBuffer data) {
-    return open(data, data.limit(), 0);
+    return open(data, data.limit(), 0, null);
   }
 
-  /** The same for a stream that will grow to {@code most} bytes, numbered {@code sequence} or more. */
-  public static ElasticStream open(ByteBuffer data, int most, long sequence) {
-    return new ElasticStream(open0(direct(data), data.limit(), most, sequence));
+  /**
+   * The same for a stream that will grow to {@code most} bytes, numbered {@code sequence} or more.
+   * With the publisher's public key for Ed25519, 32 bytes, the head's signature, every chunk and
+   * withdrawn files are verified.
+   */
+  public static ElasticStream open(ByteBuffer data, int most, long sequence, byte[] key) {
+    if (key != null) publicKey(key);
+    return new ElasticStream(open0(direct(data), data.limit(), most, sequence, key));
   }
 
   /** Takes in what has arrived: all bytes from the first on. Says how many are used. */
@@ -93,7 +109,7 @@ public final class ElasticStream implements AutoCloseable {
       long[] found = recommend0(
           open(), numbers, texts, size(ask.history()), size(ask.exclude()),
           ask.only() == null ? -1 : ask.only().size(), ask.vector(), ask.k(), ask.repeat(),
-          ask.why());
+          ask.why(), ask.diversity());
       List<Item> items = new ArrayList<>();
       for (int i = 1; i < found.length; i += 3) {
         items.add(new Item(id(found[i]), found[i + 1], found[i + 2] < 0 ? null : id(found[i + 2])));
@@ -145,7 +161,45 @@ public final class ElasticStream implements AutoCloseable {
     throw new IllegalArgumentException("buffer: found one on the heap, expected a direct one");
   }
 
-  private static native long open0(ByteBuffer data, int size, int most, long sequence);
+  /** A key from its 32 bytes, behind those that name Ed25519 (RFC 8410). */
+  private static PublicKey publicKey(byte[] key) {
+    byte[] named = {48, 42, 48, 5, 6, 3, 43, 101, 112, 3, 33, 0};
+    if (key.length != 32) {
+      throw new IllegalArgumentException("key: found " + key.length + " bytes, expected 32");
+    }
+    byte[] all = java.util.Arrays.copyOf(named, 44);
+    System.arraycopy(key, 0, all, 12, 32);
+    try {
+      return KeyFactory.getInstance("Ed25519").generatePublic(new X509EncodedKeySpec(all));
+    } catch (NoSuchAlgorithmException missing) {
+      throw new IllegalStateException("found no Ed25519, expected a provider of it", missing);
+    } catch (GeneralSecurityException wrong) {
+      throw new IllegalArgumentException("key: found other bytes, expected a key", wrong);
+    }
+  }
+
+  /** Called by the C runtime. */
+  private static byte[] sha256(ByteBuffer data) throws GeneralSecurityException {
+    MessageDigest digest = MessageDigest.getInstance("SHA-256");
+    digest.update(data);
+    return digest.digest();
+  }
+
+  /** Called by the C runtime: whether a signature of a message is right. */
+  private static boolean verify(byte[] key, byte[] signature, byte[] message)
+      throws GeneralSecurityException {
+    Signature check = Signature.getInstance("Ed25519");
+    check.initVerify(publicKey(key));
+    check.update(message);
+    try {
+      return check.verify(signature);
+    } catch (SignatureException malformed) {
+      return false;
+    }
+  }
+
+  private static native long open0(
+      ByteBuffer data, int size, int most, long sequence, byte[] key);
 
   private static native int refresh0(long handle, ByteBuffer data, int size);
 
@@ -153,7 +207,7 @@ public final class ElasticStream implements AutoCloseable {
 
   private static native long[] recommend0(
       long handle, long[] numbers, byte[][] texts, int history, int exclude, int only, byte[] vector,
-      int k, boolean repeat, boolean why);
+      int k, boolean repeat, boolean why, double diversity);
 
   private static native long number0(long handle, int item);
 
