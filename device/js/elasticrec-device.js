@@ -53,7 +53,15 @@ const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byt
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 /** A number, or from 2^53 on a bigint. @param {bigint} value */
 const plain = (value) => (value > Number.MAX_SAFE_INTEGER ? value : Number(value));
-/** 1 at some item numbers below V, -1 being none. @param {number} V @param {number[]} numbers */
+/** Item numbers by rising id, none twice [5]; sorted, as ids can be made to collide in a Map.
+ * @param {Id[]} ids */
+function orderOf(ids) {
+  const order = Uint32Array.from(ids.keys()).sort((a, b) => (ids[a] < ids[b] ? -1 : 1));
+  const again = order.find((number, i) => i > 0 && ids[number] === ids[order[i - 1]]);
+  return again === undefined ? order : refuse('ids', `${ids[again]} twice`, 'each once');
+}
+/** 1 at some item numbers below V, -1 being none. @param {number} V
+ * @param {Iterable<number>} numbers */
 function marksOf(V, numbers) {
   const marks = new Uint8Array(V);
   for (const i of numbers) if (i >= 0) marks[i] = 1;
@@ -165,7 +173,7 @@ export class Stream {
   #bytes; #view; #head; #key; #link; #end; #covered; #withdrawn; #chunks = 0; #used = 0;
   #books = /** @type {Codebook[]} */ ([]); #columns = /** @type {Column[]} */ ([]);
   #codes = /** @type {Chunk[]} */ ([]); #slots = /** @type {Chunk[]} */ ([]);
-  #ids = /** @type {Id[]} */ ([]); #numbers = /** @type {Map<Id, number>} */ (new Map());
+  #ids = /** @type {Id[]} */ ([]); #order = /** @type {Uint32Array | null} */ (null); // by id
   #columnsOf; #slotsOf; #voteOf; #gains; // of each item; 1 more than the gain, 0: not known
 
   /** @param {View} bytes @param {OpenOptions} options @param {CryptoKey} [key] to be verified by */
@@ -201,8 +209,14 @@ export class Stream {
       throw new TypeError(`id: found ${typeof id} ${String(id)}, expected one of kind ${idKind}`);
     }
     const key = typeof id === 'bigint' ? plain(id) : id;
-    if (!this.#dense) return this.#numbers.get(key) ?? -1;
-    return Number(key) >= 0 && Number(key) < this.#head.items ? Number(key) : -1;
+    if (this.#dense) return Number(key) >= 0 && Number(key) < this.#head.items ? Number(key) : -1;
+    const ids = this.#ids, order = this.#order ??= orderOf(ids);
+    let low = 0, high = order.length;
+    for (let middle; low < high;) {
+      if (ids[order[middle = (low + high) >> 1]] < key) low = middle + 1;
+      else high = middle;
+    }
+    return ids[order[low]] === key ? order[low] : -1;
   }
 
   /** Takes a longer prefix. If it is refused, the stream stays as it was before the wrong chunk.
@@ -313,9 +327,8 @@ export class Stream {
       return textOf(this.#bytes.subarray(from, from += length));
     });
     same(from, at + size, 'end of the ids');
-    const again = new Set(ids).size < count || ids.some((id) => this.#numbers.has(id));
-    if (again) refuse('ids', 'one twice', 'each once');
-    for (const id of ids) this.#numbers.set(id, this.#ids.push(id) - 1);
+    for (const id of ids) this.#ids.push(id);
+    this.#order = null;
   }
 
   /** Checks a slot of some items [4] and keeps its votes. @param {Chunk} chunk */
@@ -539,8 +552,8 @@ export class Stream {
     const bytes = bytesOf(file).slice(), signature = bytes.slice(56, 120), what = 'withdrawn list';
     const V = this.#head.items, view = this.#checkBeside(bytes, 120, WITHDRAWN, 1, 0, what);
     same(bytes.length % 4, 0, `bytes after the last item of the ${what}`);
-    const places = Array.from({ length: bytes.length / 4 - 30 }, (_, i) => 120 + 4 * i);
-    const items = places.map((at) => view.getUint32(at, true));
+    const items = Uint32Array.from({ length: bytes.length / 4 - 30 },
+      (_, i) => view.getUint32(120 + 4 * i, true));
     items.reduce((last, item) => within(item, last + 1, V - 1, `item of the ${what}`), -1);
     bytes.fill(0, 12, 16).fill(0, 56, 120);
     if (this.#key) await checkSignature(this.#key, signature, bytes, what);

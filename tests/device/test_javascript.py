@@ -65,7 +65,7 @@ def test_its_types_hold_and_are_shipped(node, tmp_path):
 
 def test_it_is_one_short_file_that_imports_nothing():
     lines = RUNTIME.read_text().splitlines()
-    assert len(lines) < 630
+    assert len(lines) < 650
     assert max(map(len, lines)) <= 100
     source = "\n".join(lines)
     assert not re.search(r"^\s*import\b|\bimport\(|\brequire\(", source, flags=re.MULTILINE)
