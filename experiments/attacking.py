@@ -19,6 +19,7 @@ from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.interactions import Pairs
 from elasticrec.space import Composition
+from elasticrec.training.table import unit
 
 KNOWN, GUESSES = 2, 5
 """Items that the attacker knows of a person, and that she names."""
@@ -154,8 +155,7 @@ def attacks(
         found = {name: persons.extra(guesses_by_lists(read, persons.known))
                  for name, read in each.items()}  # fmt: skip
         yield f"lists, {what}", *_worst(found)
-    y = codes.decode(slice(None), seen.columns).astype(np.float32)
-    y /= np.maximum(np.linalg.norm(y, axis=1, keepdims=True), 1e-9)
+    y = unit(codes.decode(slice(None), seen.columns).astype(np.float32))
     added = {f"both, {what}": each["all lists"] for what, each in votes.items()}
     guesses = guesses_by_codes(y, persons.known, added)
     for name in (CODES, *added):

@@ -23,6 +23,7 @@ from elasticrec.evaluation.measure import measure
 from elasticrec.ordering.order import cut, make_order
 from elasticrec.presets import PRESETS
 from elasticrec.space import Composition
+from elasticrec.training.table import unit
 from experiments import command, comparing, lines, tables
 from experiments.attacking import CODES, Persons, attacks
 from experiments.command import Task, Text
@@ -142,7 +143,7 @@ def filled(lists: Neighbours, items: np.ndarray, at_once: int = 512) -> Neighbou
     Args:
         items: (V, D) vectors of the table.
     """
-    items = items / np.maximum(np.linalg.norm(items, axis=1, keepdims=True), 1e-12)
+    items = unit(items)
     numbers, votes = lists.numbers.copy(), lists.votes.copy()
     for start in range(0, lists.n_items, at_once):
         cosines = items[start : start + at_once] @ items.T

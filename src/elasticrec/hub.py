@@ -70,11 +70,7 @@ def _store(path: Path, blob: Path) -> None:
 def pull(
     repository: str, folder: Path | str, hub: Path | None = None, *, version: str = "main"
 ) -> Model:
-    """The model of a hub folder, copied into a new or empty folder.
-
-    Args:
-        version: `main`, another ref, or what `push` returned.
-    """
+    """A version (a ref, or what `push` returned) of a hub's model, in a new or empty folder."""
     base, folder = _base(repository, hub), Path(folder)
     snapshot = base / "snapshots" / _version(base, repository, version)
     source = Model.open(snapshot)

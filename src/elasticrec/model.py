@@ -26,7 +26,7 @@ from elasticrec.model_folder import (
     write_content,
 )
 from elasticrec.ordering.order import Order
-from elasticrec.training.table import BlockTable
+from elasticrec.training.table import BlockTable, unit
 
 FILES = {
     "split": "split.npz",
@@ -244,9 +244,7 @@ class Model:
         users = self.table.users
         if users is None:
             return None
-        rotated = users @ self.codes.rotation
-        lengths = np.linalg.norm(rotated, axis=1, keepdims=True)
-        return np.asarray(rotated / np.maximum(lengths, 1e-12), dtype=np.float32)
+        return np.asarray(unit(users @ self.codes.rotation), dtype=np.float32)
 
     def _write(self) -> None:
         made = all(self.has(name) for name in IDENTITY)

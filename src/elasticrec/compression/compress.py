@@ -20,6 +20,7 @@ from elasticrec.compression.codes import (
 )
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
+from elasticrec.training.table import unit
 
 
 def energy_rotation(items: np.ndarray, users: np.ndarray | None = None) -> np.ndarray:
@@ -79,7 +80,7 @@ def compress(
     rotation = energy_rotation(items, users)
     rest = np.ascontiguousarray(items @ rotation, dtype=np.float32)
     if cosine:
-        rest /= np.maximum(np.linalg.norm(rest, axis=1, keepdims=True), 1e-12)
+        rest = unit(rest)
     person = rest if users is None else users @ rotation
     empty = person.mean(axis=0)
     n_residual = config.residual_columns(V, D)

@@ -16,6 +16,7 @@ from elasticrec.compression.linear import linear_lists
 from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.interactions import Pairs
 from elasticrec.files import Arrays
+from elasticrec.training.table import unit
 
 LARGEST_VOTE = 10_000
 """The value of the largest vote; the others are shares of it."""
@@ -128,8 +129,7 @@ def code_cosines(codes: Codes, items: np.ndarray, sample: int) -> np.ndarray:
         sample: how many items, evenly spread, are looked at.
     """
     some = np.arange(0, codes.n_items, max(1, codes.n_items // sample))
-    trained = items[some] @ codes.rotation
-    trained = trained / np.maximum(np.linalg.norm(trained, axis=1, keepdims=True), 1e-12)
+    trained = unit(items[some] @ codes.rotation)
     out = np.zeros(codes.n_columns + 1)
     y = np.zeros(trained.shape, dtype=np.int32)
     for c in range(codes.n_columns):

@@ -170,11 +170,7 @@ def _sum_per_user(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
 def metrics_of_lists(
     lists: np.ndarray, train: Pairs, names: Iterable[str]
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Metrics of lists by name: of all lists together, and (U,) of each list.
-
-    Args:
-        lists: (U, K) item numbers, best first; -1 behind the end of a short list.
-    """
+    """Metrics of lists (U, K), -1 behind the end of a short one: of all together, and of each."""
     together, per_user = {}, {}
     for metric in parse_metrics(names):
         shown = lists[:, : metric.k]

@@ -24,7 +24,8 @@ def effective(
     (U, D) and (V, D) for `aligned`, (U, d) and (V, d) for `tiled`; users are None for `history`.
     """
     users = np.zeros((0, table.dimensions), np.float32) if table.users is None else table.users
-    folded, items = _matrices(users, table.blocks, table.score)
+    folded = fold_users(users, table.block_size, table.score)
+    items = table.items if table.score == "aligned" else table.blocks.sum(axis=1)
     if table.popularity_exponent:
         if per_item is None:
             raise InputError(
@@ -47,9 +48,3 @@ def fold_users(users: np.ndarray, block_size: int, score: Score) -> np.ndarray:
         return users
     n_blocks = users.shape[1] // block_size  # numpy cannot infer -1 from no users
     return users.reshape(len(users), n_blocks, block_size).sum(axis=1)
-
-
-def _matrices(users: np.ndarray, blocks: np.ndarray, score: Score) -> tuple[np.ndarray, np.ndarray]:
-    V, _, d = blocks.shape
-    items = blocks.reshape(V, -1) if score == "aligned" else blocks.sum(axis=1)
-    return fold_users(users, d, score), items

@@ -62,17 +62,11 @@ class Customized:
 
     def about(self) -> dict[str, Any]:
         """Plain facts."""
-        return {
-            "budget_bytes": self.budget.n_bytes,
-            "n_bytes": self.n_bytes,
-            "counts": self.counts.tolist(),
-            "metric": self.metric,
-            "estimate": self.estimate,
-            "measured": self.measured,
-            "validation_users": self.n_users,
-            "chosen_by": self.chosen_by,
-            "seconds": round(self.seconds, 2),
-        }
+        plain = ("n_bytes", "metric", "estimate", "measured", "chosen_by")
+        return {name: getattr(self, name) for name in plain} | {
+            "budget_bytes": self.budget.n_bytes, "counts": self.counts.tolist(),
+            "validation_users": self.n_users, "seconds": round(self.seconds, 2),
+        }  # fmt: skip
 
 
 class Rule:
@@ -87,12 +81,7 @@ class Rule:
         device: str = "auto",
         id_kind: str = "dense",
     ) -> None:
-        """RULE on a model.
-
-        Args:
-            person: who is measured; by default by vector where the model has users' vectors.
-            id_kind: ids of the stream, `dense`, `u32`, `u64` or `text`; levels count their bytes.
-        """
+        """RULE on a model, for a kind of person; levels count the bytes of a kind of ids."""
         self.model, self.config, self.id_kind = model, config, id_kind
         self.space: FreeBlocks | Levels
         if config.space.kind == "blocks":

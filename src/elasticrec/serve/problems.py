@@ -40,11 +40,7 @@ class Problem(Exception):  # noqa: N818 - the standard's own word
     def __init__(
         self, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
     ) -> None:
-        """A refusal of a kind.
-
-        Args:
-            members: further facts that programs may read.
-        """
+        """A refusal of a kind; `members` are further facts that programs may read."""
         super().__init__(detail)
         self.kind, self.detail, self.members = kind, detail, members
         self.status, self.title = KINDS[kind]

@@ -33,22 +33,17 @@ def largest_chunk(start: int) -> int:
     return max(start // 50, min(start // 20, 2400), 256)
 
 
-def runs(order: Order, start: int, stop: int) -> Iterator[tuple[int, int, int, int]]:
+def runs(order: Order, start: int, stop: int) -> list[tuple[int, int, int, int]]:
     """(kind, which, first, count) of some climbs, neighbouring ranges of one column joined."""
-    climbs = zip(
-        order.kind[start:stop].tolist(), order.which[start:stop].tolist(),
-        order.first[start:stop].tolist(), order.count[start:stop].tolist(), strict=True,
-    )  # fmt: skip
-    joined: tuple[int, int, int, int] | None = None
-    for kind, which, first, count in climbs:
-        if joined is not None and joined[:2] == (kind, which) and first == joined[2] + joined[3]:
-            joined = (kind, which, joined[2], joined[3] + count)
-            continue
-        if joined is not None:
-            yield joined
-        joined = (kind, which, first, count)
-    if joined is not None:
-        yield joined
+    columns = (each[start:stop].tolist() for each in (order.kind, order.which, order.first))
+    joined: list[tuple[int, int, int, int]] = []
+    for kind, which, first, n in zip(*columns, order.count[start:stop].tolist(), strict=True):
+        before = joined[-1] if joined else (-1, 0, 0, 0)
+        if before[:2] == (kind, which) and first == before[2] + before[3]:
+            joined[-1] = (kind, which, before[2], before[3] + n)
+        else:
+            joined.append((kind, which, first, n))
+    return joined
 
 
 class Cutter:

@@ -49,11 +49,7 @@ class StoredIds:
 
 
 def stored_ids(ids: Ids, kind: str) -> StoredIds:
-    """Ids as a stream stores them.
-
-    Args:
-        kind: `u32`, `u64` or `text`; a number becomes its decimal text.
-    """
+    """Ids as a stream stores them, `u32`, `u64` or `text`; a number becomes its decimal text."""
     if kind not in ID_KINDS[1:]:
         raise InputError(f"ids of kind {kind!r}, expected u32, u64 or text")
     values = ids.values.tolist()

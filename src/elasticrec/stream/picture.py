@@ -55,11 +55,7 @@ class Line:
 def draw_lines(
     axes: Axes, lines: Sequence[Line], text: Callable[[float], str], *, gap: float = 0.06
 ) -> None:
-    """Draw quality by size from zero up, sizes by their logarithm.
-
-    Args:
-        gap: distance of names, at least, as a share of the height.
-    """
+    """Draw quality by the logarithm of size; names are a share of the height apart, `gap`."""
     sizes = [size for line in lines for size in line.points]
     low, high = min(sizes), max(sizes)
     ends = []

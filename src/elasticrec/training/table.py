@@ -113,11 +113,11 @@ class BlockTable:
 
     def fold_in(self, histories: Pairs) -> np.ndarray:
         """(n, D) float32 persons known by history: normalised sums of their items' unit vectors."""
-        sums = np.asarray(histories.csr(self.recency) @ _unit(self.items))
-        return np.asarray(_unit(sums), dtype=np.float32)
+        sums = np.asarray(histories.csr(self.recency) @ unit(self.items))
+        return np.asarray(unit(sums), dtype=np.float32)
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
+def unit(vectors: np.ndarray) -> np.ndarray:
     """Rows divided by their norms; rows of zeros stay."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(norms, 1e-12))

@@ -111,7 +111,7 @@ def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tenso
     users, items = base.final()
     if config.loss == "bpr":
         return users, items
-    return None if users is None else _unit(users, config), _unit(items, config)
+    return None if users is None else _scored_unit(users, config), _scored_unit(items, config)
 
 
 def folded(vectors: Tensor, config: TrainConfig) -> Tensor:
@@ -121,5 +121,5 @@ def folded(vectors: Tensor, config: TrainConfig) -> Tensor:
     return vectors.view(len(vectors), config.n_blocks, config.block_size).sum(dim=1)
 
 
-def _unit(vectors: Tensor, config: TrainConfig) -> Tensor:
+def _scored_unit(vectors: Tensor, config: TrainConfig) -> Tensor:
     return vectors / folded(vectors, config).norm(dim=1, keepdim=True).clamp(min=1e-12)
