@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from elasticrec.cli._output import PlainErrors
+from elasticrec.engine import using
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person
 from elasticrec.evaluation.ranking import Part
@@ -69,14 +71,27 @@ class Task:
 def measure_all(
     tasks: list[Task], work: Callable[[Task], str], jobs: int, minutes: float | None
 ) -> None:
-    """Do all tasks; each end is printed."""
-    run_all(tasks, work, jobs=jobs, seconds=None if minutes is None else 60 * minutes)
+    """Do all tasks, so many at the same time or by another engine; each end is printed."""
+    limit = inf if minutes is None else 60 * minutes
+    if jobs == 1:
+        run_all(tasks, work, limit)
+    else:
+        with using("processes", workers=jobs):
+            run_all(tasks, work, limit)
 
 
 def make_app(about: str | None) -> typer.Typer:
     """The commands of one experiment, described by its module; bad input ends in one line."""
     app = typer.Typer(cls=PlainErrors, add_completion=False, help=about, no_args_is_help=True)
-    app.callback(help=about)(lambda: None)  # so that a command that is alone keeps its name
+
+    @app.callback(help=about)
+    def begin(
+        context: typer.Context,
+        engine: Annotated[str, typer.Option(help="serial (--jobs), or ray: a cluster.")] = "serial",
+        ray_address: Annotated[str | None, typer.Option(help="The cluster's address.")] = None,
+    ) -> None:
+        context.with_resource(using(engine, address=ray_address))
+
     return app
 
 

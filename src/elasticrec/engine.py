@@ -13,7 +13,6 @@ import os
 import pickle
 import shutil
 import tempfile
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -23,8 +22,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from math import inf
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -53,17 +54,23 @@ class Outcome(Generic[R]):
     result: R | None = None
     error: Exception | None = None
     """What the work raised, or that every worker died of it."""
-    seconds: float = 0.0
 
 
 class Engine:
     """Where shards are worked off: here in this process, one after the other."""
 
     def run(
-        self, work: Work[T, R], shards: Sequence[T], shared: Any = None
+        self, work: Work[T, R], shards: Sequence[T], shared: Any = None, *, until: float = inf
     ) -> Iterator[Outcome[R]]:
-        """The outcome of each shard, as they end; closing the iterator ends what still runs."""
+        """The outcome of each shard, as they end; closing the iterator ends what still runs.
+
+        Args:
+            until: the time of `monotonic` at which nothing more begins, and what runs elsewhere
+                is ended.
+        """
         for number, shard in enumerate(shards):
+            if monotonic() > until:
+                return
             yield replace(_attempt(work, shared, shard), number=number)
 
     def close(self) -> None:
@@ -72,15 +79,12 @@ class Engine:
 
 def _attempt(work: Work[T, R], shared: Any, shard: T) -> Outcome[R]:
     """The outcome of one shard in this process."""
-    started = time.monotonic()
-    result, failed = None, None
     try:
-        result = work(shared, shard)
+        return Outcome(0, work(shared, shard))
     except Exception as error:  # whatever goes wrong, the others go on
         if not isinstance(error, InputError):
             error.add_note(traceback.format_exc())
-        failed = error
-    return Outcome(0, result, failed, time.monotonic() - started)
+        return Outcome(0, error=error)
 
 
 @dataclass
@@ -90,7 +94,6 @@ class _Worker:
     process: Any
     connection: Connection
     number: int = -1
-    started: float = 0.0
 
 
 class Processes(Engine):
@@ -105,20 +108,20 @@ class Processes(Engine):
         self._idle: list[_Worker] = []
 
     def run(
-        self, work: Work[T, R], shards: Sequence[T], shared: Any = None
+        self, work: Work[T, R], shards: Sequence[T], shared: Any = None, *, until: float = inf
     ) -> Iterator[Outcome[R]]:
         """The outcome of each shard, as they end."""
         folder, busy = tempfile.mkdtemp(prefix="elasticrec-"), dict[Connection, _Worker]()
         waiting, died = deque(range(len(shards))), dict[int, int]()
         try:
             _put(shared, Path(folder))
-            while waiting or busy:
+            while (waiting or busy) and monotonic() < until:
                 while waiting and len(busy) < self.workers:
                     worker = self._idle.pop() if self._idle else _spawned()
-                    worker.number, worker.started = waiting.popleft(), time.monotonic()
+                    worker.number = waiting.popleft()
                     worker.connection.send((work, folder, shards[worker.number]))
                     busy[worker.connection] = worker
-                for ready in wait(list(busy)):
+                for ready in wait(list(busy), timeout=1.0):
                     worker = busy.pop(ready)  # type: ignore[call-overload]
                     outcome = _received(worker)
                     if outcome is None and died.get(worker.number, 0) + 1 < TRIES:
@@ -226,7 +229,7 @@ class Ray(Engine):
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
 
     def run(
-        self, work: Work[T, R], shards: Sequence[T], shared: Any = None
+        self, work: Work[T, R], shards: Sequence[T], shared: Any = None, *, until: float = inf
     ) -> Iterator[Outcome[R]]:
         """The outcome of each shard, as they end."""
         import ray
@@ -234,7 +237,7 @@ class Ray(Engine):
         attempt, held = ray.remote(max_retries=TRIES - 1)(_attempt), ray.put(shared)
         waiting, busy = deque(range(len(shards))), dict[Any, int]()
         try:
-            while waiting or busy:
+            while (waiting or busy) and monotonic() < until:
                 most = 2 * int(ray.cluster_resources().get("CPU", 1))
                 while waiting and len(busy) < most:
                     number = waiting.popleft()
@@ -283,6 +286,11 @@ def using(name: str, *, address: str | None = None, workers: int | None = None) 
         engine.close()
 
 
+def in_use() -> Engine:
+    """The engine by which shards are worked off now."""
+    return _CURRENT.get()
+
+
 def map_shards(
     work: Work[T, R],
     shards: Sequence[T],
@@ -298,7 +306,7 @@ def map_shards(
         threads: the work lets other threads run, so this process takes a shard per core.
         here: stay in this process: what is shared is large, or on a GPU.
     """
-    engine = _CURRENT.get()
+    engine = in_use()
     if here or type(engine) is Engine or len(shards) < 2:
         if threads and len(shards) > 1:
             with ThreadPoolExecutor(cores()) as pool:
@@ -306,13 +314,13 @@ def map_shards(
         else:
             yield from (work(shared, shard) for shard in shards)
         return
-    early, n, said = dict[int, R | None](), 0, time.monotonic()
+    early, n, said = dict[int, R | None](), 0, monotonic()
     for done, outcome in enumerate(engine.run(work, shards, shared), start=1):
         if outcome.error is not None:
             raise outcome.error
         early[outcome.number] = outcome.result
-        if time.monotonic() - said > PATIENCE:
-            said = time.monotonic()
+        if monotonic() - said > PATIENCE:
+            said = monotonic()
             log.info("%d of %d shards", done, len(shards))
         while n in early:
             yield early.pop(n)  # type: ignore[misc]

@@ -1,9 +1,11 @@
 """Tasks in this process and in several: all are done, and a failure stays alone."""
 
 import os
+import time
 
 import pytest
 
+from elasticrec.engine import using
 from experiments.tasks import run_all
 
 
@@ -12,31 +14,33 @@ def work(task):
         raise ValueError("a reason")
     if task == "dies":
         os._exit(3)
-    return f"did {task} with {os.environ['OMP_NUM_THREADS']} threads"
+    if task == "waits":
+        time.sleep(60)
+    return f"did {task} with {os.environ.get('OMP_NUM_THREADS')} threads"
 
 
-@pytest.fixture(autouse=True)
-def same_threads(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # put back afterwards
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_failure_is_told_and_the_others_go_on(jobs, capsys):
-    tasks = ["a", "breaks", "b"] + ["dies"] * (jobs > 1) + ["c"]
-    ended = run_all(tasks, work, jobs=jobs, threads=2)
-    assert sorted(outcome.task for outcome in ended) == sorted(tasks)
-    failed = {outcome.task: outcome.said for outcome in ended if outcome.failed}
+@pytest.mark.parametrize("engine", ["serial", "processes"])
+def test_a_failure_is_told_and_the_others_go_on(engine, capsys):
+    tasks = ["a", "breaks", "b"] + ["dies"] * (engine == "processes") + ["c"]
+    with using(engine):
+        ended = run_all(tasks, work)
+    assert sorted(each.task for each in ended) == sorted(tasks)
+    failed = {each.task: each.said for each in ended if each.failed}
     assert set(failed) == {"breaks", "dies"} & set(tasks)
     assert "ValueError: a reason" in failed["breaks"]
     assert all("ended with 3" in failed[task] for task in failed if task == "dies")
-    assert "did a with 2 threads" in capsys.readouterr().out
-
-
-def test_tasks_may_lead_to_others():
-    ended = run_all([3], str, then=lambda outcome: [outcome.task - 1] if outcome.task else [])
-    assert [outcome.task for outcome in ended] == [3, 2, 1, 0]
+    said = capsys.readouterr()
+    assert "did a with 1 threads" in said.out
+    assert "line" in said.err  # where it failed
 
 
 def test_nothing_begins_when_the_time_is_over(capsys):
-    assert run_all(["a"], work, seconds=0.0) == []
-    assert "1 tasks were not begun" in capsys.readouterr().out
+    assert run_all(["a"], work, seconds=-1.0) == []
+    assert "1 tasks were not done" in capsys.readouterr().out
+
+
+def test_what_runs_elsewhere_is_ended_when_the_time_is_over(capsys):
+    with using("processes", workers=2):
+        ended = run_all(["waits", "a"], work, seconds=6.0)
+    assert [each.task for each in ended] == ["a"]
+    assert "1 tasks were not done" in capsys.readouterr().out
