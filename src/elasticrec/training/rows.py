@@ -40,9 +40,8 @@ class Leaves:
         """(V, D) a whole table."""
         if self.ranks.size == 1:
             return self._leaf(name, self.tables[name].detach())
-        order = self._order(name)
-        rows = self._rows(name, self.ranks.keys(name, order))
-        return self._leaf(name, torch.empty_like(rows).index_copy_(0, order, rows))
+        rows, places = self._some(name, self._numbers(name))
+        return rows.index_select(0, places)
 
     def rows(self, name: str, numbers: Tensor) -> tuple[Tensor, Tensor]:
         """(m, D) the distinct rows of a table with these numbers, and (n,) each number's row.
@@ -50,11 +49,12 @@ class Leaves:
         A table with no more rows than there are numbers is taken whole, which costs no more.
         """
         length = self.ranks.lengths.get(name, len(self.tables[name]))
-        if length <= self.counts.get(name, len(numbers) if self.ranks.size == 1 else 0):
+        if length > self.counts.get(name, len(numbers) if self.ranks.size == 1 else 0):
+            return self._some(name, numbers)
+        if self.ranks.size == 1:
             return self.whole(name), numbers
-        keys = self.ranks.keys(name, numbers)
-        self.touched[name], places = torch.unique(keys, return_inverse=True)
-        return self._leaf(name, self._rows(name, self.touched[name])), places
+        rows, places = self._some(name, self._numbers(name))
+        return rows, places.index_select(0, numbers)
 
     def places(self, name: str, numbers: Tensor) -> Tensor:
         """(n,) the rows of `tensors[name]` that hold the rows with these numbers of the table."""
@@ -68,28 +68,26 @@ class Leaves:
             return grads, self.touched
         summed, touched = {}, {}
         for name, grad in grads.items():
-            rows, given, wanted = self._asked[name]
-            if name in self.touched:
-                touched[name], rows = torch.unique(rows, return_inverse=True)
-                found = exchange(grad, wanted, given)
-            else:
-                found = exchange(grad.index_select(0, self._order(name)), wanted, given)
-            n = len(touched.get(name, self.tables[name]))
-            summed[name] = found.new_zeros(n, *found.shape[1:]).index_add_(0, rows, found)
+            asked, given, wanted = self._asked[name]
+            found = exchange(grad, wanted, given)
+            touched[name], at = torch.unique(asked, return_inverse=True)
+            zeros = found.new_zeros(len(touched[name]), *found.shape[1:])
+            summed[name] = zeros.index_add_(0, at, found)
         return summed, touched
 
-    def _rows(self, name: str, keys: Tensor) -> Tensor:
-        """(m, D) the rows of a table by rising key, from their owners."""
+    def _some(self, name: str, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        """The distinct rows of a table with these numbers, from their owners, and each one's."""
+        keys, table = self.ranks.keys(name, numbers), self.tables[name]
+        self.touched[name], places = torch.unique(keys, return_inverse=True)
         if self.ranks.size == 1:
-            return self.tables[name].index_select(0, keys)
-        rows, given, wanted = self._asked[name] = self.ranks.owners(name, keys)
-        return exchange(self.tables[name].index_select(0, rows), given, wanted)
+            return self._leaf(name, table.index_select(0, self.touched[name])), places
+        asked, given, wanted = self.ranks.owners(name, self.touched[name])
+        self._asked[name] = asked, given, wanted
+        return self._leaf(name, exchange(table.index_select(0, asked), given, wanted)), places
 
-    def _order(self, name: str) -> Tensor:
-        """(V,) the numbers of all rows by rising key."""
-        ranks, device = self.ranks, self.tables[name].device
-        numbers = torch.arange(ranks.lengths[name], device=device)
-        return torch.cat([numbers[rank :: ranks.size] for rank in range(ranks.size)])
+    def _numbers(self, name: str) -> Tensor:
+        """(V,) the numbers of all rows."""
+        return torch.arange(self.ranks.lengths[name], device=self.tables[name].device)
 
     def _leaf(self, name: str, values: Tensor) -> Tensor:
         if name in self.tensors:
