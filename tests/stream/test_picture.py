@@ -16,6 +16,9 @@ from elasticrec.stream.picture import STYLE, Line, draw_lines, round_sizes, size
         (6, 110, [10, 20, 50, 100]),
         (1e3, 1e6, [1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6]),
         (1, 1e6, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
+        (21, 45, [25, 30, 35, 40, 45]),
+        (61e3, 79e3, [65e3, 70e3, 75e3]),
+        (1, 1e12, [1, 100, 1e4, 1e6, 1e8, 1e10, 1e12]),
     ],
 )
 def test_ticks_are_round(low, high, expected):
@@ -30,7 +33,13 @@ def test_names_keep_their_distance_and_their_order(heights, gap):
     assert abs(sum(placed) - sum(heights)) < 1e-6
 
 
-def test_no_name_crosses_another_or_is_cut_off():
+SIX = [Line(f"method {n}", {1e4: 0.1, 1e6: 0.2 + 0.001 * n}) for n in range(6)]
+
+
+@pytest.mark.parametrize(
+    "lines", [SIX, [Line("one size", {2e4: 0.1})], [Line("near sizes", {2.1e4: 0.1, 2.9e4: 0.2})]]
+)
+def test_no_name_crosses_another_or_is_cut_off(lines):
     pytest.importorskip("matplotlib")
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -41,11 +50,11 @@ def test_no_name_crosses_another_or_is_cut_off():
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
-        lines = [Line(f"method {n}", {1e4: 0.1, 1e6: 0.2 + 0.001 * n}) for n in range(6)]
         draw_lines(axes, [*lines, Line("popularity", {}, level=0.05)], size_text)
         figure.canvas.draw()
     names = [Text.get_window_extent(text) for text in axes.texts]  # without its line
     ticks = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert len(ticks) > 1
     for group in (names, ticks):
         assert not any(a.overlaps(b) for n, a in enumerate(group) for b in group[:n])
     assert max(box.y1 for box in names) < axes.bbox.y1 + 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ STYLE = {
 """What matplotlib draws with."""
 _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 _STEPS = ((1, 2, 5), (1, 3), (1,))
+_FINE_STEPS = (tuple(n / 2 for n in range(2, 20)), tuple(n / 10 for n in range(10, 100)))
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ def draw_lines(
     """Draw quality by the logarithm of size; names are a share of the height apart, `gap`."""
     sizes = [size for line in lines for size in line.points]
     low, high = min(sizes), max(sizes)
+    if low == high:
+        low, high = low / 2, high * 2
     ends = []
     for line in lines:
         about: dict[str, Any] = {
@@ -83,17 +87,17 @@ def draw_lines(
 
 
 def round_sizes(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between two, 1, 2 and 5 times powers of ten, or fewer of them."""
-    for steps in _STEPS:
-        found = [
-            step * 10.0**power
-            for power in range(-3, 16)
-            for step in steps
-            if low <= step * 10.0**power <= high
-        ]
-        if len(found) <= most:
-            break
-    return found
+    """Round numbers between two: 1, 2 and 5 times powers of ten, fewer of them, or finer ones."""
+
+    def within(steps: Sequence[float]) -> list[float]:
+        sizes = (step * 10.0**power for power in range(-3, 16) for step in steps)
+        return [size for size in sizes if low <= size <= high]
+
+    ways = [within(steps) for steps in _STEPS]
+    found = next((way for way in ways if len(way) <= most), ways[-1])
+    fine = [found, *(within(steps) for steps in _FINE_STEPS)]
+    found = next((way for way in fine if len(way) > 1), found)
+    return found[:: math.ceil(len(found) / most) or 1]
 
 
 def _name(
