@@ -143,6 +143,22 @@ def test_a_larger_size_fetches_the_missing_range_and_a_smaller_one_nothing(
     assert visit.listed == ranked(url, sizes[-1], TITLES[:1], tmp_path)
 
 
+CROSSED = """
+  const box = (each) => each.getBBox(), named = [...document.querySelectorAll('svg .named')];
+  const lines = [...document.querySelectorAll('svg .level, svg .point'), ...named];
+  const meet = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width
+    && a.y < b.y + b.height && b.y < a.y + a.height;
+  return [named.length, named.filter((a) => (
+    lines.some((b) => a !== b && meet(box(a), box(b))))).map((each) => each.textContent)];
+"""
+
+
+def test_no_name_on_the_curve_is_crossed_wherever_the_marker_stands(visit, points):
+    for key in ("Home", *["ArrowRight"] * (len(points) - 1)):
+        visit.move(key)
+        assert visit.page.evaluate(f"(() => {{{CROSSED}}})()") == [2, []]
+
+
 def test_two_sizes_side_by_side(visit, url, points, tmp_path):
     visit.like(TITLES[0])
     page, sizes = visit.page, [point["bytes"] for point in points]

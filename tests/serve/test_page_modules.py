@@ -231,3 +231,16 @@ def test_titles_give_ids_and_back(run):
 def test_a_model_without_a_catalogue_has_numbers(run):
     asked = "((t) => [t.title(1), t.id(0), t.number('2'), t.number('3')])(m.readTitles(null, 3))"
     assert run("titles.js", asked) == ["No. 1", "0", 2, -1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sizes"),
+    [
+        (26_476, 1_520_812, [30e3, 100e3, 300e3, 1e6]),
+        (5_100, 60_000, [10e3, 20e3, 50e3]),
+        (8_940, 22_988, [10e3, 15e3, 20e3]),
+        (21_000, 45_000, [30e3, 40e3]),
+    ],
+)
+def test_the_sizes_below_the_curve_are_round_and_several(run, low, high, sizes):
+    assert run("drawing.js", f"m.roundSizes({low}, {high})") == sizes

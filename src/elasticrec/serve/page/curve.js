@@ -94,10 +94,7 @@ export class Curve {
   /** Put the marker on a point. @param {Point} point */
   mark(point) {
     const x = this.#x(point.bytes), y = this.#y(point.quality);
-    this.#marker.replaceChildren(
-      drawn('path', { class: 'drop', d: `M${x} ${HEIGHT - BOTTOM}V${y}H${LEFT}` }),
-      drawn('circle', { class: 'point', cx: x, cy: y, r: 6 }),
-    );
+    this.#marker.replaceChildren(drawn('circle', { class: 'point', cx: x, cy: y, r: 6 }));
   }
 
   /** @param {number} size */

@@ -21,7 +21,8 @@ export function roundSteps(high) {
 
 /** Round sizes between two, about six at most. @param {number} low @param {number} high */
 export function roundSizes(low, high) {
-  const parts = high / low > 100 ? [1] : high / low > 20 ? [1, 3] : [1, 2, 5];
+  const wide = high / low, fine = [1, 1.5, 2, 3, 4, 6, 8];
+  const parts = wide > 100 ? [1] : wide > 20 ? [1, 3] : wide > 6 ? [1, 2, 5] : fine;
   const powers = Array.from({ length: 13 }, (_, power) => 10 ** power);
   return powers.flatMap((power) => parts.map((part) => part * power))
     .filter((size) => size >= low && size <= high);
