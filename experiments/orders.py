@@ -70,7 +70,7 @@ def work(task: Task) -> str:
     preset = preset_of(task)
     learnt = chooser(split, halves.choosing)
     table = trained(task, learnt, preset.train, order)
-    coded = Coded.make(split, table, preset)
+    coded = Coded.make(split, table, preset, halves.choosing, task.device)
     found = coded.find(halves.choosing, preset.order, task.device)
     for method, made in orders_of(coded, found).items():
         started = time.perf_counter()

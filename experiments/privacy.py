@@ -110,7 +110,8 @@ def attack(task: Task) -> str:
     half, member = halved(split, task.seed)
     half, order = by_popularity(half)
     preset = PRESETS["default"].seeded(task.seed)
-    coded = Coded.make(half, trained(task, half, preset.train), preset)
+    everyone = np.arange(half.n_users)
+    coded = Coded.make(half, trained(task, half, preset.train), preset, everyone, task.device)
     lists = lists_of(coded)
     persons = Persons.draw(split.renumbered(order).train, member, task.users, task.seed)
     made = make_order(
@@ -164,7 +165,9 @@ def cost(task: Task) -> str:
     halves = comparing.halves(split, most=task.users)
     preset = PRESETS["default"].seeded(task.seed)
     learnt = chooser(split, halves.choosing)
-    coded = Coded.make(split, trained(task, learnt, preset.train, order), preset)
+    coded = Coded.make(
+        split, trained(task, learnt, preset.train, order), preset, halves.choosing, task.device
+    )
     found = coded.find(halves.choosing, preset.order, task.device)
     said = []
     for method, each in lists_of(coded).items():

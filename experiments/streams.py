@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from elasticrec.compression.codes import Codes
-from elasticrec.compression.compress import compress
 from elasticrec.compression.neighbours import Neighbours, make_neighbours
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
@@ -19,6 +18,7 @@ from elasticrec.evaluation.ranking import Evaluation, Part
 from elasticrec.ordering.order import Order
 from elasticrec.ordering.search import FoundOrder, OrderSearchConfig, find_order
 from elasticrec.presets import Preset
+from elasticrec.stages import code_items
 from elasticrec.stream.curve import prefix_composition
 from elasticrec.stream.index import StreamIndex, index_of
 from elasticrec.stream.writer import Facts, stream_parts
@@ -113,17 +113,13 @@ class Coded:
     preset: Preset
 
     @classmethod
-    def make(cls, split: Split, table: BlockTable, preset: Preset) -> Coded:
-        """Codes and neighbour lists of a table."""
-        codes = compress(
-            table.items,
-            preset.compression,
-            users=table.users,
-            cosine=table.cosine,
-            popularity=split.train.per_item,
-            exponent=table.popularity_exponent,
-        )
-        return cls(split, table, codes, make_neighbours(split.train, preset.compression), preset)
+    def make(
+        cls, split: Split, table: BlockTable, preset: Preset, choosing: np.ndarray, device: str
+    ) -> Coded:
+        """Codes and neighbour lists of a table; some validation users choose as in `fit`."""
+        neighbours = make_neighbours(split.train, preset.compression)
+        codes, _ = code_items(table, chooser(split, choosing), neighbours, preset, device=device)
+        return cls(split, table, codes, neighbours, preset)
 
     @property
     def least(self) -> int:

@@ -11,8 +11,10 @@ import pytest
 
 from benchmarks.synthetic import planted_world
 from elasticrec import pipeline, stages
+from elasticrec.compression.compress import compress
 from elasticrec.errors import InputError
 from elasticrec.model import Model
+from elasticrec.ordering.search import choose_codes
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
 from elasticrec.stream.curve import evaluate_stream
@@ -20,7 +22,7 @@ from elasticrec.stream.index import read_index
 
 pytest.importorskip("torch")
 
-WORK = ("train", "compress", "neighbours", "order", "write", "measure")
+WORK = ("train", "neighbours", "compress", "order", "write", "measure")
 """What a whole fit does, in this order."""
 
 
@@ -62,9 +64,9 @@ def test_a_finished_model_is_taken_as_it_is(whole, tiny_split) -> None:
 CUTS = {
     "elasticrec.stages.by_popularity": [],
     "elasticrec.training.loop.train": [],
-    "elasticrec.stages.compress": ["train"],
-    "elasticrec.stages.make_neighbours": ["compress"],
-    "elasticrec.stages.find_order": ["neighbours"],
+    "elasticrec.stages.make_neighbours": ["train"],
+    "elasticrec.compression.ranking.trained_to_rank": ["neighbours"],
+    "elasticrec.stages.find_order": ["compress"],
     "elasticrec.stream.customizing.stream_parts": ["order"],
     "elasticrec.stream.curve.curve_of": ["write"],
 }
@@ -106,7 +108,7 @@ def test_other_settings_redo_what_depends_on_them(whole, tiny_split, tmp_path) -
     made, _, preset = whole
     root = Path(shutil.copytree(made.root, tmp_path / "MODEL"))
     votes = replace(preset, order=replace(preset.order, vote_weight=1.0))
-    assert tuple(fit(tiny_split, root, votes)[1]) == WORK[3:]
+    assert tuple(fit(tiny_split, root, votes)[1]) == WORK[2:]  # votes help to choose codewords
     others = replace(votes, order=replace(votes.order, n_persons=50))
     assert {"order", "measure"} <= set(fit(tiny_split, root, others)[1])
     longer = replace(others, compression=replace(preset.compression, stages=1))
@@ -120,7 +122,7 @@ def refitted(tiny_split, tiny_preset, tmp_path_factory):
     return (*fit(tiny_split, tmp_path_factory.mktemp("refit") / "MODEL", preset), preset)
 
 
-AGAIN = ("train", "compress", "neighbours", "write")
+AGAIN = ("train", "neighbours", "compress", "write")
 """What a refit does; it chooses and measures nothing."""
 
 
@@ -139,6 +141,25 @@ def test_a_refit_knows_validation_and_keeps_every_choice(refitted, tiny_model, t
     np.testing.assert_array_equal(made.weights, tiny_model.weights)
     assert made.order.fingerprint() == tiny_model.order.fingerprint()
     assert made.about["preset"] == preset.as_dict()
+
+
+def test_codewords_are_trained_again_only_if_those_were_chosen(
+    tiny_split, tiny_preset, tmp_path, monkeypatch
+) -> None:
+    for wanted in ("fitted", "trained"):
+
+        def chosen(*args, wanted=wanted, **kwargs):
+            return replace(choose_codes(*args, **kwargs), chosen=wanted)
+
+        monkeypatch.setattr(stages, "choose_codes", chosen)
+        made, _ = fit(tiny_split, tmp_path / wanted, replace(tiny_preset, refit=True))
+        epochs = made.about["fixed"]["compression"]["ranking_epochs"]
+        assert epochs == (2 if wanted == "trained" else 0)
+        plain = compress(
+            made.table.items, tiny_preset.compression, popularity=made.split.train.per_item,
+            exponent=made.table.popularity_exponent, recency=made.table.recency,
+        )  # fmt: skip
+        assert (plain.fingerprint() == made.codes.fingerprint()) == (wanted == "fitted")
 
 
 def test_the_curve_of_a_refit_is_that_of_the_model_before(refitted, tiny_model) -> None:
@@ -194,12 +215,12 @@ def test_the_temperature_is_chosen_once(tiny_split, tiny_preset, tmp_path, monke
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("elasticrec.stages.compress", killed)
+        patch.setattr("elasticrec.stages.coarse", killed)
         with pytest.raises(Killed):
             fit(tiny_split, tmp_path / "MODEL", preset)
     monkeypatch.setattr("elasticrec.training.loop.choose_temperature", killed)
     made, done = fit(tiny_split, tmp_path / "MODEL", preset)
-    assert tuple(done) == (*WORK[1:], *AGAIN)
+    assert tuple(done) == (*WORK[2:], *AGAIN)
     (choice,) = (each for each in made.about["choices"] if each["name"] == "temperature")
     assert choice["default"] == "0.01"
     assert float(choice["chosen"]) == made.about["fixed"]["train"]["temperature"]
@@ -261,7 +282,8 @@ def test_the_curve_says_on_whom_it_was_measured(tiny_model) -> None:
 def test_choices_settings_and_times_are_recorded(tiny_model, tiny_preset) -> None:
     about = Model.open(tiny_model.root).about
     names = [choice["name"] for choice in about["choices"]]
-    assert names == ["popularity_exponent", "vote weight, history", "columns_per_slot", "lead"]
+    made = ["popularity_exponent", "codewords"]
+    assert names == [*made, "vote weight, history", "columns_per_slot", "lead"]
     assert all(c["chosen"] in c["lead_percent"] and c["few"] for c in about["choices"])
     assert set(about["seconds"]) == set(WORK)
     assert about["preset"]["train"]["n_blocks"] == tiny_preset.train.n_blocks == 4

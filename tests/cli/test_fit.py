@@ -149,7 +149,7 @@ def test_wrong_folders_are_refused(split, tiny_model, options, tmp_path):
     assert "holds other files" in refused("train", split, "-o", tmp_path, *options)
     assert "is no model" in refused("compress", tmp_path)
     Model.create(tmp_path / "NEW")
-    assert "has no table yet" in refused("compress", tmp_path / "NEW", after=["compress"])
+    assert "has no split yet" in refused("compress", tmp_path / "NEW", after=["neighbours"])
     assert "none.npz: no such file" in refused("train", "none.npz", "-o", tmp_path / "OTHER")
     assert not (tmp_path / "OTHER").exists()
 

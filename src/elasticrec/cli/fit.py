@@ -122,6 +122,7 @@ def compress(
     preset: options.OWN_PRESET = None,
     settings: options.SETTINGS = None,
     seed: options.OWN_SEED = None,
+    device: options.DEVICE = "auto",
 ) -> None:
     """Code the items of a model and list their neighbours: the second stage.
 
@@ -135,7 +136,7 @@ def compress(
 
     Model.open(model)
     with logged_to_stderr(), changed(model) as opened:
-        Stages(opened).compress(configured_as(opened, preset, settings, seed))
+        Stages(opened, device).compress(configured_as(opened, preset, settings, seed))
     codes, lists = opened.codes, opened.neighbours
     print(
         f"{model}: {codes.n_columns} columns of a byte per item, lists of up to {lists.slots} "

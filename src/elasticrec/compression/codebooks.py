@@ -44,6 +44,10 @@ class Column:
     bytes: np.ndarray
     """(V,) uint8: two codewords per item."""
 
+    def values(self) -> np.ndarray:
+        """(256, w) float32: what each byte says."""
+        return pair_sums(self.codewords.astype(np.float32)) * np.float32(self.scale)
+
 
 def kmeans(points: np.ndarray, n: int, rng: np.random.Generator, *, rounds: int) -> np.ndarray:
     """(n, d) centres among points (m, d), from points drawn at random.

@@ -7,10 +7,16 @@ changes. Where an order is known, the recency says how much less older items of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from elasticrec.compression.codebooks import BLOCK, residual_columns, subvector_columns
+from elasticrec.compression.codebooks import (
+    BLOCK,
+    Column,
+    residual_columns,
+    subvector_columns,
+)
 from elasticrec.compression.codes import (
     POPULARITY_CLASSES,
     Codes,
@@ -54,6 +60,28 @@ def _second_moments(vectors: np.ndarray) -> np.ndarray:
     return total / len(vectors)
 
 
+@dataclass(frozen=True, eq=False)
+class Coarse:
+    """Items as their columns of whole codewords say them, and what these are fitted to."""
+
+    vectors: np.ndarray
+    """(V, D) the items, rotated; unit vectors where they count by direction alone."""
+    rotation: np.ndarray
+    """(D, D) orthogonal."""
+    empty: np.ndarray
+    """(D,) the person of whom nothing is known."""
+    cosine: bool
+    """Items count by direction alone."""
+    columns: list[Column]
+
+    def rest(self) -> np.ndarray:
+        """(V, D) what the columns leave over."""
+        left = self.vectors.copy()
+        for column in self.columns:
+            left -= column.values()[column.bytes]
+        return left
+
+
 def compress(
     items: np.ndarray,
     config: CompressionConfig,
@@ -65,37 +93,70 @@ def compress(
     recency: float = 0.0,
     report: Callable[[str], None] = lambda _: None,
 ) -> Codes:
-    """Codes of items (V, D), D a multiple of 8.
+    """Codes of items (V, D), D a multiple of 8; the arguments are those of its two halves."""
+    return finish(
+        coarse(items, config, users=users, cosine=cosine, report=report), config,
+        popularity=popularity, exponent=exponent, recency=recency, report=report,
+    )  # fmt: skip
+
+
+def coarse(
+    items: np.ndarray,
+    config: CompressionConfig,
+    *,
+    users: np.ndarray | None = None,
+    cosine: bool = True,
+    report: Callable[[str], None] = lambda _: None,
+) -> Coarse:
+    """The rotation and the columns of whole codewords.
 
     Args:
         users: (U, D) users, where they are no sums of items.
         cosine: items count by direction alone; else by their length, too.
-        exponent: items are scored times their popularity to this power.
-        recency: how much less older items of a history weigh.
     """
     V, D = items.shape
     if D % BLOCK or V < 1:
         raise InputError(f"items of shape {items.shape}, expected blocks of {BLOCK} numbers")
-    rng = np.random.default_rng(config.seed)
     rotation = energy_rotation(items, users)
-    rest = np.ascontiguousarray(items @ rotation, dtype=np.float32)
+    vectors = np.ascontiguousarray(items @ rotation, dtype=np.float32)
     if cosine:
-        rest = unit(rest)
-    person = rest if users is None else users @ rotation
-    empty = person.mean(axis=0)
+        vectors = unit(vectors)
+    person = vectors if users is None else users @ rotation
     n_residual = config.residual_columns(V, D)
     report(f"{n_residual} residual codebooks")
-    columns = residual_columns(rest, n_residual, config, rng)
+    rng = np.random.default_rng(config.seed)
+    columns = residual_columns(vectors.copy(), n_residual, config, rng)
+    return Coarse(vectors, rotation, person.mean(axis=0), cosine, columns)
+
+
+def finish(
+    found: Coarse,
+    config: CompressionConfig,
+    *,
+    popularity: np.ndarray | None = None,
+    exponent: float = 0.0,
+    recency: float = 0.0,
+    report: Callable[[str], None] = lambda _: None,
+) -> Codes:
+    """The codes that begin with some columns; those of sub-vectors say what they leave over.
+
+    Args:
+        popularity: (V,) persons of each item.
+        exponent: items are scored times their popularity to this power.
+        recency: how much less older items of a history weigh.
+    """
+    rng = np.random.default_rng([config.seed, 1])
+    columns, rest = list(found.columns), found.rest()
     for stage in range(config.stages):
         report(f"sub-vector stage {stage + 1} of {config.stages}")
         columns += subvector_columns(rest, config, rng)
     codes = assemble(
         columns,
-        n_blocks=D // BLOCK,
-        rotation=rotation,
-        empty=empty,
+        n_blocks=rest.shape[1] // BLOCK,
+        rotation=found.rotation,
+        empty=found.empty,
         popularity=_factors(popularity, exponent),
-        cosine=cosine,
+        cosine=found.cosine,
         recency=recency,
     )
     first = min(config.fewest_residual, len(columns))

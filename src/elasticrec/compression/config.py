@@ -54,6 +54,10 @@ class CompressionConfig:
     """Alternations of naming codewords and least squares."""
     kmeans_rounds: Rounds = 20
     """Rounds of k-means, which finds the first codewords of a residual codebook."""
+    ranking_epochs: Annotated[int, Range(0, 1000)] = 2
+    """Epochs in which whole codewords are trained to rank; validation decides whether they are."""
+    ranking_rate: Positive = 1e-3
+    """Adam's step at the start of these epochs."""
     codeword_ridge: Positive = 1e-3
     """Ridge of these least squares, in points: it settles how two halves share their mean."""
     first_sign: Positive = 0.8

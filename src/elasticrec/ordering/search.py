@@ -114,6 +114,34 @@ def find_order(
     return FoundOrder(search.make(order), order, weights, chosen + more_choices)
 
 
+def choose_codes(
+    candidates: dict[str, Codes],
+    neighbours: Neighbours,
+    items: np.ndarray,
+    split: Split,
+    config: OrderSearchConfig,
+    *,
+    least: int = 2,
+    device: str = "auto",
+    report: Report = lambda _: None,
+) -> Choice:
+    """The codes that rank best at all sizes, by the default order and vote weight.
+
+    Args:
+        candidates: by name, the default first.
+        items: (V, D) trained vectors, not rotated, whose persons are sums of them.
+    """
+    default = VoteWeight(config.vote_weight, config.vote_power, config.vote_floor)
+    values = {}
+    for name, codes in candidates.items():
+        report(f"{name} codewords")
+        search = _Search(codes, neighbours, split, config, least, None, device, report)
+        votes = default.at(code_cosines(codes, items, config.vote_items))
+        weights = np.stack([votes, votes], axis=1)
+        values[name] = search.values(config.order, weights, config.sizes, "history")
+    return choose("codewords", values, next(iter(candidates)), doubt=config.doubt)
+
+
 class _Search:
     """The measurements behind the choices."""
 

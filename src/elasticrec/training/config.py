@@ -34,7 +34,7 @@ class TrainConfig:
 
     base: Literal["history", "mf", "lightgcn"] = "history"
     """The model: `history` has item vectors alone, `mf` and `lightgcn` user vectors, too."""
-    n_blocks: Annotated[int, Range(1, 64)] = 16
+    n_blocks: Annotated[int, Range(1, 4096)] = 16
     """N: blocks per item."""
     block_size: Annotated[int, Range(1, 64)] = 8
     """d: numbers per block."""
