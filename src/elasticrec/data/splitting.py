@@ -91,8 +91,10 @@ def _cuts(times: np.ndarray, shares: np.ndarray, name: str) -> np.ndarray:
     """The two times from which on validation and test run, as near to the shares as can be."""
     cuts, wanted = [], shares * len(times)
     places = np.minimum(wanted.astype(np.int64), len(times) - 1)
-    by_place = np.partition(times, places)
-    release(times)
+    by_place = np.empty(len(times), dtype=np.int64)
+    for rows in stretches(len(times), times):
+        by_place[rows] = times[rows]
+    by_place.partition(places)
     first = by_place[: places[0] + 1].min()
     for place, share in zip(places.tolist(), wanted, strict=True):
         low = by_place[place]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,51 +77,44 @@ class Numbers:
     """Dense numbers of ids, in ascending order of the ids once all are known."""
 
     def __init__(self, meaning: str) -> None:
-        self.meaning = meaning
-        self.ids = Ids.dense(0)
-        self._known: pl.DataFrame | None = None
+        import polars as pl
+
+        self.meaning, self.ids = meaning, Ids.dense(0)
+        self._type: pl.DataType | None = None
+        self._codes = pl.Categorical(pl.Categories.random())
+        self._kept = pl.Series([], dtype=self._codes)  # polars forgets codes that no series has
         self._numbers = Spool(np.uint32)
+        self._listed: list[Any] = []
 
     def add(self, column: pl.Series, where: Where) -> None:
         """Number the ids of one more batch by their first appearance."""
         import polars as pl
 
-        ids = pl.DataFrame({"id": column})
-        if self._known is None:
-            self._known = ids.clear().with_row_index("number")
-        known = self._known
-        if column.dtype != known["id"].dtype:
-            raise InputError(
-                f"{where(0)}: {self.meaning}s are of type {column.dtype}, expected "
-                f"{known['id'].dtype} as before"
-            )
-        numbers = ids.join(known, on="id", how="left", maintain_order="left")["number"]
-        rows = numbers.is_null().arg_true()
-        if len(rows):
-            ids = ids[rows]
-            new = ids.unique().with_row_index("number", offset=len(known))
-            self._known = pl.concat([known, new], rechunk=True)
-            added = ids.join(new, on="id", how="left", maintain_order="left")["number"]
-            numbers = numbers.scatter(rows, added)
-        self._numbers.add(numbers.to_numpy())
+        if self._type is not None and column.dtype != self._type:
+            found = f"{self.meaning}s are of type {column.dtype}"
+            raise InputError(f"{where(0)}: {found}, expected {self._type} as before")
+        self._type = column.dtype
+        texts = column.cast(pl.String)
+        numbers = texts.cast(self._codes).to_physical().to_numpy()
+        rows = np.flatnonzero(numbers >= len(self._listed))
+        _, first = np.unique(numbers[rows], return_index=True)
+        self._listed += texts.gather(rows[first]).to_list()
+        self._numbers.add(numbers)
 
     def finish(self, source: str) -> np.ndarray:
         """The number of each row; `ids` are known from now on."""
         import polars as pl
 
-        assert self._known is not None
-        column, self._known = self._known["id"], None
-        if column.dtype == pl.String:
-            # Text that would be spelled differently as a number, such as "007", stays text.
-            whole = column.cast(pl.Int64, strict=False)
-            if (whole.cast(pl.String) == column).fill_null(False).all():
-                column = whole
-        if column.dtype == pl.Int64:
-            by_id = np.argsort(column.to_numpy())
-            self.ids = Ids(column.to_numpy()[by_id])
+        listed, self._listed = self._listed, []
+        column = pl.Series(listed, dtype=pl.String)
+        whole = column.cast(pl.Int64, strict=False)
+        # Text that would be spelled differently as a number, such as "007", stays text.
+        if (whole.cast(pl.String) == column).fill_null(False).all():
+            by_id = np.argsort(whole.to_numpy())
+            self.ids = Ids(whole.to_numpy()[by_id])
         else:
-            by_id, listed = column.arg_sort().to_numpy(), column.to_list()
-            if column.dtype == pl.String and all(INTEGER.fullmatch(text) for text in listed):
+            by_id = column.arg_sort().to_numpy()
+            if all(INTEGER.fullmatch(text) for text in listed):
                 listed = [int(text) for text in listed]  # integers beyond 64 bits
                 by_id = np.array(sorted(range(len(listed)), key=listed.__getitem__))
             self.ids = Ids.of([listed[at] for at in by_id.tolist()])
