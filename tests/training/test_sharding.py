@@ -14,12 +14,14 @@ from elasticrec.training.loop import train
 from elasticrec.training.sampler import Sampler
 from elasticrec.training.sharding import Ranks
 from elasticrec.training.table import BlockTable
+from tests.cli.running import run
 from tests.training.ranks import CONFIGS, world
 
 
-def torchrun(*words, ranks=2):
-    command = ["torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
-    given = [sys.executable, "-m", *command, "-m", "tests.training.ranks", *map(str, words)]
+def torchrun(*words, looks_every=0.1):
+    command = ["torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command += [f"--monitor-interval={looks_every}", "-m", "tests.training.ranks"]
+    given = [sys.executable, "-m", *command, *map(str, words)]
     return subprocess.run(given, capture_output=True, text=True, timeout=100, check=False)
 
 
@@ -74,9 +76,9 @@ def test_a_killed_rank_ends_all_and_the_same_command_goes_on(tmp_path):
     settings = "n_blocks=2", "epochs=4", "fewest_steps=8", "negatives=64", "trial_share=0.01"
     words = ["train", tmp_path / "split.npz", "--device", "cpu"]
     words += [word for each in settings for word in ("--set", f"train.{each}")]
-    plain = [sys.executable, "-m", "elasticrec", *map(str, words), "-o", tmp_path / "plain"]
-    subprocess.run(plain, check=True, capture_output=True)
-    killed = torchrun("command", 25, *words, "-o", tmp_path / "model")
+    run(*words, "-o", tmp_path / "plain")
+    # Rank 0 has two seconds to say what it found before it is ended, too.
+    killed = torchrun("command", 25, *words, "-o", tmp_path / "model", looks_every=2)
     assert killed.returncode == 1
     errors = [line for line in killed.stderr.splitlines() if line.startswith("error:")]
     assert errors == [
