@@ -73,7 +73,7 @@ def _is_data(path: str, base: str) -> bool:
 
 @contextmanager
 def fetched(path: Path | str) -> Iterator[Path]:
-    """The file itself, or a copy of what an address names, which goes when the block ends.
+    """The file or folder itself, or a copy of what an address names, which goes with the block.
 
     An error that names the copy names the address instead.
     """
@@ -83,7 +83,10 @@ def fetched(path: Path | str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         with reaching(str(path)) as (store, inner):
             copy = Path(folder) / Path(inner).name
-            store.get_file(inner, str(copy))
+            for each in store.find(inner) if store.isdir(inner) else [inner]:
+                local = copy / each.removeprefix(inner).lstrip("/")
+                local.parent.mkdir(parents=True, exist_ok=True)
+                store.get_file(each, str(local))
         try:
             yield copy
         except InputError as error:

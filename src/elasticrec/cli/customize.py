@@ -24,7 +24,7 @@ class IdKind(StrEnum):
 
 
 def customize(
-    model: Annotated[Path, Argument(help="A model folder, or a stream.")],
+    model: Annotated[str, Argument(help="A model folder or a stream, or its address.")],
     budget: Annotated[str, Option("--budget", "-b", help="A size such as 5MB or 512KB.")],
     output: Annotated[Path, Option("--output", "-o", help="The file to write.")],
     ids: Annotated[
@@ -42,6 +42,7 @@ def customize(
       elasticrec customize MODEL --budget 5MB -o watch.elastic
       elasticrec customize MODEL --budget 2MB --ids u32 -o watch.elastic
     """
+    from elasticrec.addresses import fetched
     from elasticrec.model import Model
     from elasticrec.space import Budget
     from elasticrec.stream.customizing import customize_model
@@ -49,12 +50,13 @@ def customize(
 
     size = Budget.parse(budget)
     check_writable(output)
-    if model.is_dir():
-        facts = customize_model(Model.open(model), size, output, id_kind=ids.value)
-    elif ids is not IdKind.dense:
-        raise InputError(f"--ids {ids.value} needs a model folder, {model} is a file")
-    else:
-        facts = {"bytes": copy_prefix(model, size.n_bytes, output)}
+    with fetched(model) as path:
+        if path.is_dir():
+            facts = customize_model(Model.open(path), size, output, id_kind=ids.value)
+        elif ids is not IdKind.dense:
+            raise InputError(f"--ids {ids.value} needs a model folder, {path} is a file")
+        else:
+            facts = {"bytes": copy_prefix(path, size.n_bytes, output)}
     facts = {"path": str(output), "budget": size.n_bytes, **facts}
     if json:
         return print_json(facts)

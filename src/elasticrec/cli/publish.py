@@ -9,8 +9,10 @@ from typer import Argument, Option, Typer
 
 
 def publish(
-    model: Annotated[Path, Argument(help="The model folder.", metavar="MODEL")],
-    place: Annotated[Path, Argument(help="The folder to publish into.", metavar="DIR")],
+    model: Annotated[str, Argument(help="The model folder.", metavar="MODEL")],
+    place: Annotated[
+        str, Argument(help="The folder, or an address such as s3://bucket/site.", metavar="DIR")
+    ],
     name: Annotated[
         str | None, Option(help="The model's name; by default that of its folder.")
     ] = None,
@@ -24,6 +26,7 @@ def publish(
     \b
     Example:
       elasticrec publish models/books site
+      elasticrec publish models/books s3://bucket/site
       curl -r 0-4999999 https://cdn.example/models/books/stream-0123456789abcdef.elastic
     """
     from elasticrec.serve.page import published
@@ -35,7 +38,8 @@ def publish(
 
         key = load_key(sign)
     entry = write(model, place, name=name, page=published(), key=key, keep=keep)
-    print(f"{place / entry['files']['stream']}: {entry['bytes']:,} bytes, sha256 {entry['sha256']}")
+    path = f"{place.rstrip('/')}/{entry['files']['stream']}"
+    print(f"{path}: {entry['bytes']:,} bytes, sha256 {entry['sha256']}")
 
 
 keys = Typer(

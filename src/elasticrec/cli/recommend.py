@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @by_engine
 def recommend(
-    model: Annotated[Path, Argument(help="A finished model folder, or a stream file.")],
+    model: Annotated[str, Argument(help="A finished model folder or a stream, or its address.")],
     user: Annotated[str | None, Option(help="Id of a user of the data.")] = None,
     items: Annotated[
         str | None, Option(help="Ids of items someone took, separated by commas.")
@@ -49,6 +49,7 @@ def recommend(
       elasticrec recommend MODEL --users-file users.txt -o lists.parquet --engine processes
       elasticrec recommend watch.elastic --items 1,2,3
     """
+    from elasticrec.addresses import fetched
     from elasticrec.batch import write_lists
     from elasticrec.errors import InputError
     from elasticrec.files import check_writable
@@ -61,21 +62,24 @@ def recommend(
         raise InputError("expected one of --user, --items, or --users-file with --out")
     if out is not None:
         check_writable(out)
-    if model.is_file():
-        if items is None or budget is not None:
-            raise InputError(f"{model}: is a stream, expected --items and no --budget")
-        listed = recommend_from_stream(
-            model, _ids(items), k=k, exclude=_ids(exclude), diversity=diversity
+    with fetched(model) as path:
+        if path.is_file():
+            if items is None or budget is not None:
+                raise InputError(f"{path}: is a stream, expected --items and no --budget")
+            listed = recommend_from_stream(
+                path, _ids(items), k=k, exclude=_ids(exclude), diversity=diversity
+            )
+            return _print(listed, json)
+        ranker = Ranker(Model.open(path), None if budget is None else Budget.parse(budget))
+        if users_file is not None and out is not None:
+            asked = {"k": k, "exclude": _ids(exclude), "diversity": diversity}
+            n_users = write_lists(ranker, read_ids(users_file), out, **asked)
+            return print(f"wrote the lists of {n_users:,} users to {out}")
+        history = None if items is None else _ids(items)
+        listed = ranker.recommend(
+            user, items=history, k=k, exclude=_ids(exclude), diversity=diversity
         )
         return _print(listed, json)
-    ranker = Ranker(Model.open(model), None if budget is None else Budget.parse(budget))
-    if users_file is not None and out is not None:
-        asked = {"k": k, "exclude": _ids(exclude), "diversity": diversity}
-        n_users = write_lists(ranker, read_ids(users_file), out, **asked)
-        return print(f"wrote the lists of {n_users:,} users to {out}")
-    history = None if items is None else _ids(items)
-    listed = ranker.recommend(user, items=history, k=k, exclude=_ids(exclude), diversity=diversity)
-    return _print(listed, json)
 
 
 def _ids(text: str) -> list[str]:

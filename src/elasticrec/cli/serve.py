@@ -11,8 +11,8 @@ from typer import Argument, Option
 
 def serve(
     models: Annotated[
-        list[Path] | None,
-        Argument(help="Model folders, or folders of model folders.", metavar="MODEL..."),
+        list[str] | None,
+        Argument(help="Model folders, folders of them, or addresses.", metavar="MODEL..."),
     ] = None,
     host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(help="The port to listen on.")] = 8000,
@@ -30,6 +30,7 @@ def serve(
     \b
     Example:
       elasticrec serve models/books --port 8000
+      elasticrec serve s3://bucket/models
       curl -o watch.elastic 'localhost:8000/models/books/stream.elastic?budget=5MB'
     """
     from elasticrec.files import demo_folder

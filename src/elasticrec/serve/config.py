@@ -14,8 +14,9 @@ from elasticrec.settings import Range, check
 class ServeConfig:
     """The models to serve, and the limits within which they are served."""
 
-    models: tuple[Path, ...]
-    """Model folders, or folders of model folders; a model is called as its folder is."""
+    models: tuple[Path | str, ...]
+    """Model folders, or folders of model folders, or addresses of such; a model is called as its
+    folder is."""
     keys: Path | None = None
     """The file with the keys of tokens; by default the environment holds them."""
     poll_seconds: Annotated[float, Range(0.01, 1e6)] = 5

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from starlette.concurrency import run_in_threadpool
 
+from elasticrec.addresses import is_address
 from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
 from elasticrec.model import FILES, Model
 from elasticrec.serve.files import InMemory, OpenFile
+from elasticrec.serve.mirror import Mirror
 from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.stream.index import StreamIndex
@@ -86,8 +88,11 @@ class Vectors:
 class Models:
     """All models by name, and why others are not served."""
 
-    def __init__(self, paths: tuple[Path, ...], metrics: Metrics) -> None:
-        self._paths, self._metrics = paths, metrics
+    def __init__(self, paths: tuple[Path | str, ...], metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._mirrors = [Mirror(str(each)) for each in paths if is_address(each)]
+        local = [Path(each) for each in paths if not is_address(each)]
+        self._paths = (*local, *(mirror.folder for mirror in self._mirrors))
         self._seen: dict[str, Signature] = {}
         self._missing: set[str] = set()
         self.served: dict[str, Served] = {}
@@ -115,6 +120,11 @@ class Models:
 
     def look(self) -> None:
         """Take up new versions, and forget models whose folders are gone."""
+        for mirror in self._mirrors:
+            try:
+                mirror.look()
+            except InputError as error:  # what was copied before is served
+                log.warning("store not reached", extra={"reason": str(error)})
         found = find_models(self._paths)
         gone = (self.served.keys() | self.failures.keys()) - found.keys()
         for name in gone & self._missing:  # twice in a row: a rename takes a moment
@@ -191,10 +201,11 @@ def find_models(paths: tuple[Path, ...]) -> dict[str, Path]:
     return found
 
 
-def check_models(paths: tuple[Path, ...]) -> None:
-    """Refuse paths at which there is nothing to serve."""
+def check_models(paths: tuple[Path | str, ...]) -> None:
+    """Refuse paths and addresses at which there is nothing to serve."""
     for path in paths:
-        if not find_models((path,)):
+        found = Mirror(str(path)).models() if is_address(path) else find_models((Path(path),))
+        if not found:
             raise InputError(
                 f"{path}: is no model folder and holds none, expected a folder with model.json "
                 "whose name has letters, digits, dots, dashes and underscores"

@@ -7,10 +7,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elasticrec.addresses import fetched, is_address, reaching
 from elasticrec.errors import InputError
 from elasticrec.files import writing, written_whole
 from elasticrec.model import FILES
@@ -39,7 +42,7 @@ def publish(
     key: Ed25519PrivateKey | None = None,
     keep: int = 3,
 ) -> dict[str, Any]:
-    """Write a model's files below `place`; the model's entry in the list there.
+    """Write a model's files below a folder or an address; the model's entry in the list there.
 
     Files are called by their content and never change, so a download that has begun goes on.
     `models.json` names the present ones and is written last, in one step.
@@ -50,9 +53,6 @@ def publish(
         key: signs the stream's head and the withdrawn list.
         keep: versions of each file that stay: the present one, and those before it.
     """
-    place, release, head = Path(place), Release.of(model), None
-    if (place / MODEL).exists():
-        raise InputError(f"{place}: is a model, expected a folder to publish into")
     name = name or Path(os.path.abspath(model)).name
     if not NAME.fullmatch(name):
         raise InputError(
@@ -61,8 +61,22 @@ def publish(
         )
     if keep < 1:
         raise InputError(f"{keep} versions to keep, expected at least 1")
-    if key is not None:
-        release, head = release.signed(key)
+    with fetched(model) as root, _site(place, name, keep) as folder:
+        release, head = Release.of(root), None
+        if key is not None:
+            release, head = release.signed(key)
+        return _published(release, head, folder, name, page or {}, keep)
+
+
+def _published(
+    release: Release,
+    head: bytes | None,
+    place: Path,
+    name: str,
+    page: Mapping[str, bytes],
+    keep: int,
+) -> dict[str, Any]:
+    """The entry of a release whose files were written below a folder."""
     with writing(place):
         listed = _listed(place / POINTER)
         folder = place / "models" / name
@@ -75,15 +89,50 @@ def publish(
         if "catalogue" in files:
             packed = gzip.compress(release.beside[FILES["catalogue"]], mtime=0)
             _write(folder / f"{files['catalogue']}.gz", [packed])
-        for called, content in sorted(
-            (page or {}).items(), key=lambda file: file[0] == "index.html"
-        ):
+        for called, content in sorted(page.items(), key=lambda file: file[0] == "index.html"):
             _write(place / called, [content], again=True)
         entry = release.facts(name, {part: f"models/{name}/{file}" for part, file in files.items()})
         listed = sorted([*(each for each in listed if each["name"] != name), entry], key=_name)
         _write(place / POINTER, [models_document(listed)], again=True)
-        _prune(folder, set(files.values()), keep)
+        written = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+        for old in _stale(written, set(files.values()), keep):
+            (folder / old).unlink()
     return entry
+
+
+@contextmanager
+def _site(place: Path | str, name: str, keep: int) -> Iterator[Path]:
+    """The folder to publish into; what is written for an address goes there as the block ends.
+
+    Files go first and the list of models last, so a reader finds all that the list names.
+    """
+    if not is_address(place) or str(place).startswith("file://"):
+        place = Path(str(place).removeprefix("file://"))
+        if (place / MODEL).exists():
+            raise InputError(f"{place}: is a model, expected a folder to publish into")
+        yield place
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        local = Path(folder)
+        address = str(place).rstrip("/")
+        with reaching(address) as (store, base):
+            store.invalidate_cache()
+            if store.exists(f"{base}/{MODEL}"):
+                raise InputError(f"{place}: is a model, expected a folder to publish into")
+            if store.exists(f"{base}/{POINTER}"):
+                store.get_file(f"{base}/{POINTER}", str(local / POINTER))
+        yield local
+        last = (POINTER, "index.html")
+        files = [path.relative_to(local).as_posix() for path in local.rglob("*") if path.is_file()]
+        models = f"models/{name}/"
+        with reaching(address) as (store, base):
+            for file in sorted(files, key=lambda each: (each == last[0], each == last[1], each)):
+                if not (file.startswith(models) and store.exists(f"{base}/{file}")):
+                    store.put_file(str(local / file), f"{base}/{file}")
+            store.invalidate_cache()
+            there = {Path(p).name: store.modified(p) for p in store.find(f"{base}/{models}")}
+            for old in _stale(there, {Path(file).name for file in files}, keep):
+                store.rm_file(f"{base}/{models}{old}")
 
 
 def models_document(entries: list[dict[str, Any]]) -> bytes:
@@ -124,14 +173,16 @@ def _write(path: Path, parts: Any, *, again: bool = False) -> None:
             file.write(part)
 
 
-def _prune(folder: Path, present: set[str], keep: int) -> None:
-    """Remove versions that are neither present nor among the newest of their kind."""
-    kinds: dict[str, list[Path]] = {}
-    for path in sorted(folder.iterdir(), key=lambda each: each.stat().st_mtime_ns, reverse=True):
-        stem, _, rest = path.name.rpartition("-")
+def _stale(files: Mapping[str, Any], present: set[str], keep: int) -> list[str]:
+    """The versions that are neither present nor among the newest of their kind.
+
+    Args:
+        files: when each was written.
+    """
+    kinds: dict[str, list[str]] = {}
+    for name in sorted(files, key=lambda each: files[each], reverse=True):
+        stem, _, rest = name.rpartition("-")
         if rest and stem in ("stream", "curve", "catalogue", "withdrawn"):
-            kinds.setdefault(stem + path.suffix, []).append(path)
-    for paths in kinds.values():
-        for path in paths[keep:]:
-            if path.name.removesuffix(".gz") not in present:
-                path.unlink()
+            kinds.setdefault(stem + Path(name).suffix, []).append(name)
+    old = [name for names in kinds.values() for name in names[keep:]]
+    return [name for name in old if name.removesuffix(".gz") not in present]
