@@ -1,4 +1,4 @@
-"""Seconds and memory of each stage after training, against items, users and interactions.
+"""Seconds and memory of each stage, of training an epoch, against items, users and interactions.
 
     python -m benchmarks.scale [--items 1000000 --users 1000000 --interactions 10000000]
     python -m benchmarks.scale --slopes
@@ -57,6 +57,32 @@ def made(folder: Path, args: argparse.Namespace) -> Facts:
     items *= np.geomspace(1, 0.1, args.dimensions, dtype=np.float32)  # energy falls
     np.save(folder / "items.npy", items)
     return {}
+
+
+def trained(folder: Path, args: argparse.Namespace) -> Facts:
+    """Train for one epoch, from random vectors."""
+    import torch
+
+    from elasticrec.data.split import Split
+    from elasticrec.evaluation.ranking import pick_device
+    from elasticrec.training.config import TrainConfig
+    from elasticrec.training.setup import keep_freed_memory, make_base
+    from elasticrec.training.state import TrainingState
+
+    keep_freed_memory()
+    split = Split.load(folder / "split.npz")
+    config = TrainConfig(n_blocks=args.dimensions // 8, init="random", cooccurrence=0, epochs=1)
+    config = config.sized(split.train)
+    generator = torch.Generator(pick_device(args.device)).manual_seed(0)
+    state = TrainingState(split, config, make_base(split.train, config, generator), generator)
+
+    def epoch() -> None:
+        for batch in state.sampler.epoch(0, 0, generator):
+            state.step(batch)
+        state.mean_loss()  # once all is done
+
+    _, facts = timed(epoch)
+    return facts | {"steps": state.progress.steps}
 
 
 def compressed(folder: Path, args: argparse.Namespace) -> Facts:
@@ -189,8 +215,8 @@ def device(folder: Path, args: argparse.Namespace) -> Facts:
 
 
 STAGES: dict[str, Callable[[Path, argparse.Namespace], Facts]] = {
-    "make": made, "compress": compressed, "neighbours": neighbours, "write": written,
-    "evaluate": evaluated, "device": device, "order": ordered,
+    "make": made, "epoch": trained, "compress": compressed, "neighbours": neighbours,
+    "write": written, "evaluate": evaluated, "device": device, "order": ordered,
 }  # fmt: skip
 
 
@@ -330,7 +356,7 @@ def main() -> None:
         draw()
     elif args.slopes:
         args.thrifty, args.device, args.dimensions = True, "cpu", 32
-        args.stages = "compress,neighbours,write,evaluate,order"
+        args.stages = "epoch,compress,neighbours,write,evaluate,order"
         for axis, grows in AXES.items():
             for step in STEPS:
                 sizes = [round(n * (step if g else 1)) for n, g in zip(BASE, grows, strict=True)]
