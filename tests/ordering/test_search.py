@@ -6,6 +6,9 @@ import pytest
 from elasticrec.compression.compress import compress
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.neighbours import VoteWeight, code_cosines, make_neighbours
+from elasticrec.data.ids import Ids
+from elasticrec.data.interactions import Pairs
+from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.ordering.order import OrderConfig, climb_bytes, cut, make_order
@@ -124,3 +127,12 @@ def test_persons_are_drawn_by_a_seed(world) -> None:
     assert (split.validation.per_user[some] > 0).all()
     assert some.tolist() == some_persons(split, 50, 1).tolist()
     assert some.tolist() != some_persons(split, 50, 2).tolist()
+
+
+@pytest.mark.parametrize(("able", "choose"), [(3_000, 3_000), (7_000, 5_000), (16_000, 8_000)])
+def test_half_of_many_persons_choose_nothing(able, choose) -> None:
+    users = np.arange(able)
+    pairs = Pairs.from_arrays(users, users % 9, n_users=able, n_items=9)
+    none = Pairs.from_arrays(users[:0], users[:0], n_users=able, n_items=9)
+    split = Split(pairs, pairs, none, Ids.dense(able), Ids.dense(9))
+    assert len(some_persons(split, 10_000, 0)) == choose
