@@ -69,13 +69,18 @@ def place(root: Path, name: str) -> Path:
     return waiting if waiting.exists() else root / name
 
 
-def made_folder(root: Path) -> Path:
-    """A model's folder, made if it is missing; one with other files is refused."""
+def check_folder(root: Path) -> None:
+    """Refuse a folder that cannot become a model's, because it is none or has other files."""
     if root.exists() and not root.is_dir():
         raise InputError(f"{root}: is a file, expected a folder for the model")
     others = () if place(root, NAME).exists() or not root.exists() else root.iterdir()
     if any(not each.name.startswith(".") for each in others):
         raise InputError(f"{root}: holds other files, expected a new or empty folder")
+
+
+def made_folder(root: Path) -> Path:
+    """A model's folder, made if it is missing; one with other files is refused."""
+    check_folder(root)
     with writing(root):
         root.mkdir(parents=True, exist_ok=True)
     return root

@@ -76,7 +76,7 @@ class Stages:
             refitted = model.about.get("refit", {}).get("split")
             if not self.force and refitted != config["split"]:
                 raise InputError(
-                    f"{model.root}: holds a model of other data; give another folder, or --force"
+                    "the folder holds a model of other data; give another folder, or --force"
                 )
             model.clear()
             (model.root / CHECKPOINT).unlink(missing_ok=True)

@@ -160,6 +160,16 @@ def test_an_unknown_device_is_refused(split, options, tmp_path):
     assert "device 'tpu' is not available here; expected auto, cpu or cuda" in line
 
 
+def test_what_a_fit_cannot_use_is_refused_before_it_reads(tmp_path):
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item\n" + "".join(f"{n % 30},{n % 29}\n" for n in range(870)))
+    assert "holds other files" in refused("fit", table, "-o", tmp_path)
+    assert "is a file, expected a folder" in refused("fit", table, "-o", table)
+    line = refused("fit", table, "-o", tmp_path / "MODEL", "--device", "tpu")
+    assert "device 'tpu' is not available here" in line
+    assert [*tmp_path.iterdir()] == [table]
+
+
 def test_a_checkpoint_of_other_settings_goes_only_by_force(split, options, tiny_split, tmp_path):
     from elasticrec.changing import changed
     from elasticrec.cli._settings import configured

@@ -53,8 +53,12 @@ def fit(
     """
     from elasticrec import pipeline
     from elasticrec.data.preparation import prepare
+    from elasticrec.evaluation.ranking import pick_device
+    from elasticrec.model_folder import check_folder
 
     config = configured(preset, settings, seed)
+    check_folder(output)
+    pick_device(device)
     with resumable() as listening:
         split = prepare(source, reading)
         model = pipeline.fit(
