@@ -6,8 +6,10 @@ beside them; lists alone take what is known. Nothing here exceeds the bytes that
 
 from __future__ import annotations
 
+import fcntl
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -19,7 +21,7 @@ from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import Evaluation, holders, pick_device
 from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.model import Model
-from experiments import comparing, default, lines
+from experiments import command, comparing, default, lines
 from experiments.baselines.neighbours import LISTS_ALONE, cut_short, shared, slots_within
 from experiments.baselines.quantisers import QUANTISERS, Quantiser
 from experiments.command import Task
@@ -41,6 +43,8 @@ SHARES = (0.15, 0.35, 0.6)
 """Shares of the bytes that lists beside codes may take."""
 FIRST_WEIGHT = 1.0
 """The vote weight, beside cosines, from which better ones are looked for by factors of two."""
+LARGE_MATRIX = 30_000
+"""Items from which a matrix of all pairs has a GPU for itself."""
 FORMAT = 4
 CODE = (*LIBRARY, *(f"experiments/{name}" for name in (
     "default.py", "ranking.py", "streams.py", "table2.py", "equal_bytes.py",
@@ -68,23 +72,44 @@ def is_done(task: StageTask, found: list[lines.Line]) -> bool:
 
 def tune(task: StageTask) -> str:
     """Choose a rival's settings for each size on validation users."""
-    before, _ = default.fitted(task)
-    split, started = before.split, time.perf_counter()
+    alone, started = task.method in LISTS_ALONE, time.perf_counter()
+    model = None if alone else default.fitted(task)[0]
+    split = untuned_split(task) if model is None else model.split
     able = holders(split)
     users = able[:: max(1, len(able) // TUNING_USERS)]
-    alone = task.method in LISTS_ALONE
-    ranker = Ranker(split, "validation", users, task.device) if alone else ranker_of(
-        before, split, task, users=users, part="validation"
-    )  # fmt: skip
-    choose = _tuned_lists if alone else _tuned_codes
-    for size, value, config in choose(task, before, ranker):
+    if model is None:
+        ranker = Ranker(split, "validation", users, task.device)
+        with the_only_matrix(split):
+            tuned = list(_tuned_lists(task, split, ranker))
+    else:
+        ranker = ranker_of(model, split, task, users=users, part="validation")
+        tuned = list(_tuned_codes(task, model, ranker))
+    for size, value, config in tuned:
         fields = {
             **task.about, "method": task.method, "bytes_per_item": size, "config": config,
             "metrics": {"recall@50": value, "users": len(users)}, "code_hash": code_hash(*CODE),
             "split": split.kind, "seconds": round(time.perf_counter() - started, 2),
         }  # fmt: skip
         lines.append(TUNING, fields)
-    return f"{task}: done"
+    return f"{task}: {', '.join(f'{size:g}: {value:.4f}' for size, value, _ in tuned)}"
+
+
+def untuned_split(task: Task) -> Split:
+    """What may be seen before test, or before the reporting half, is measured."""
+    return default.shown_to_fit(Split.load(task.path), task.part, task.users)[0]
+
+
+@contextmanager
+def the_only_matrix(split: Split) -> Iterator[None]:
+    """Wait until no other process has a matrix of many items: a GPU has room for one."""
+    if split.n_items < LARGE_MATRIX:
+        yield
+        return
+    lock = command.LOCAL / "matrix.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def ranker_of(
@@ -100,8 +125,8 @@ Tuned = Iterator[tuple[float, float, dict[str, Any]]]
 """Size, Recall@50 and settings."""
 
 
-def _tuned_lists(task: StageTask, model: Model, ranker: Ranker) -> Tuned:
-    method, train, device = LISTS_ALONE[task.method], model.split.train, ranker.device
+def _tuned_lists(task: StageTask, split: Split, ranker: Ranker) -> Tuned:
+    method, train, device = LISTS_ALONE[task.method], split.train, ranker.device
     best: dict[float, tuple[float, dict[str, Any]]] = {}
     size: float
     trials, power, G = 0, None, None
@@ -114,7 +139,7 @@ def _tuned_lists(task: StageTask, model: Model, ranker: Ranker) -> Tuned:
         trials += len(method.cuts)
         for size in SIZES:
             for cut in method.cuts:
-                k = slots_within(size, model.split.n_items)
+                k = slots_within(size, split.n_items)
                 if k < 1:
                     continue
                 lists = cut_short(longest, k, G, train, settings | cut)
@@ -218,7 +243,8 @@ def measure(task: StageTask) -> str:
         for size in SIZES:
             record(task, POPULARITY, size, found, split, time.perf_counter(), {})
     elif model is None:
-        _measure_lists(task, split, ranker, chosen)
+        with the_only_matrix(split):
+            _measure_lists(task, split, ranker, chosen)
     else:
         _measure_codes(task, model, split, ranker, chosen)
     return f"{task}: {len(chosen)} sizes"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,7 @@ from experiments.baselines.quantisers import QUANTISERS
 from experiments.command import Task, Text
 from experiments.equal_bytes import BASE, POPULARITY, StageTask
 from experiments.streams import Coded
+from experiments.tasks import Outcome, run_all
 
 DATASETS = "amazon-book,yelp2018,gowalla,amazon-sports,anime"
 STAGES = "fit,tune,measure,base"
@@ -61,30 +62,47 @@ def run(
     again: command.Again = False,
 ) -> None:
     """Measure ours and all rivals at every size, and compare them."""
-    began, kind = time.monotonic(), command.part_of(part)
-    names = command.datasets_in(data, dataset)
-    wanted = {
-        stage: [
-            StageTask(name, seed, data, device, users, part=kind, method=method, stage=stage)
-            for seed in command.seeds_of(seeds)
-            for name in names
-            for method in methods_of(stage)
-            if seed == 0 or not (stage in ("tune", "base") or method in equal_bytes.UNTRAINED)
-        ]
+    kind = command.part_of(part)
+    wanted = [
+        StageTask(name, seed, data, device, users, part=kind, method=method, stage=stage)
         for stage in command.named(stages)
-    }
+        for seed in command.seeds_of(seeds)
+        for name in command.datasets_in(data, dataset)
+        for method in methods_of(stage)
+        if seed == 0 or not (stage in ("tune", "base") or method in equal_bytes.UNTRAINED)
+    ]
     plan(wanted, jobs)
-    for stage, tasks in wanted.items():
-        found = [x for name in (equal_bytes.EXPERIMENT, equal_bytes.TUNING)
-                 for x in lines.read(name)]  # fmt: skip
-        missing: list[Task] = [t for t in tasks if again or not equal_bytes.is_done(t, found)]
-        left = None if minutes is None else minutes - (time.monotonic() - began) / 60
-        print(f"{stage}: {len(missing)} tasks", flush=True)
-        command.measure_all(missing, work, jobs, left)
+    found = [x for name in (equal_bytes.EXPERIMENT, equal_bytes.TUNING) for x in lines.read(name)]
+    left = [task for task in wanted if again or not equal_bytes.is_done(task, found)]
+    print(f"{len(left)} of {len(wanted)} tasks are left", flush=True)
+
+    def ready(ended: Outcome[Task] | None = None) -> list[Task]:
+        """Tasks that wait for nothing any more, taken out of those that are left."""
+        if ended and not ended.failed:
+            running.remove(ended.task)
+        now: list[Task] = [t for t in left if not any(is_needed(x, t) for x in [*left, *running])]
+        left[:] = [task for task in left if task not in now]
+        running.extend(now)
+        return now
+
+    running: list[Any] = []
+    seconds = None if minutes is None else 60 * minutes
+    run_all(ready(), work, jobs=jobs, then=ready, seconds=seconds)
     tests = comparing.compare(
         equal_bytes.EXPERIMENT, (default.METHOD,), beside=(default.EXPERIMENT,)
     )
     print(f"{tests} tests made")
+
+
+def is_needed(first: StageTask, task: StageTask) -> bool:
+    """True if a task has to wait for another one: for the table, or for the settings."""
+    if first.dataset != task.dataset or task.method in (POPULARITY, BASE):
+        return False
+    if first.stage == "tune":
+        return task.stage == "measure" and first.method == task.method
+    if first.stage == "fit" and task.method in QUANTISERS:
+        return first.seed == task.seed
+    return False
 
 
 def methods_of(stage: str) -> tuple[str, ...]:
@@ -94,15 +112,15 @@ def methods_of(stage: str) -> tuple[str, ...]:
     }.get(stage, (*reversed(LISTS_ALONE), *QUANTISERS, POPULARITY))  # fmt: skip
 
 
-def plan(wanted: dict[str, list[StageTask]], jobs: int) -> None:
-    """Print the seconds that the stages are expected to take on one H200 with 16 cores."""
-    sizes = {task.path: Split.load(task.path) for tasks in wanted.values() for task in tasks}
+def plan(tasks: list[StageTask], jobs: int) -> None:
+    """Print the seconds that the tasks are expected to take on one H200 with 16 cores."""
+    sizes = {path: Split.load(path) for path in {task.path for task in tasks}}
     whole = 0.0
-    for stage, tasks in wanted.items():
-        each = [expected_seconds(task, sizes[task.path]) for task in tasks]
-        seconds = max(sum(each) / max(min(jobs, 12), 1), max(each, default=0.0))
+    for stage in dict.fromkeys(task.stage for task in tasks):
+        each = [expected_seconds(x, sizes[x.path]) for x in tasks if x.stage == stage]
+        seconds = sum(each) / max(min(jobs, 12), 1)
         whole += seconds
-        print(f"plan: {stage}, {len(tasks)} tasks, {sum(each):.0f} s of processes, about "
+        print(f"plan: {stage}, {len(each)} tasks, {sum(each):.0f} s of processes, about "
               f"{seconds:.0f} s at {jobs} side by side", flush=True)  # fmt: skip
     print(f"plan: {whole:.0f} s in all, {whole / 3600:.2f} GPU hours", flush=True)
 

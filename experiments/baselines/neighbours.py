@@ -175,21 +175,27 @@ LISTS_ALONE = {
     for each in (
         ListsAlone(
             "itemknn",
-            (
-                {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.3, "sharpness": 1.0},
-                {"user_power": 0.25, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
-                {"user_power": 0.25, "voter_power": 0.4, "target_power": 0.4, "sharpness": 1.5},
-                {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 1.0},
-                {"user_power": 0.5, "voter_power": 0.5, "target_power": 0.5, "sharpness": 2.0},
+            tuple(
+                {
+                    "user_power": 0.5,
+                    "voter_power": voter,
+                    "target_power": target,
+                    "sharpness": sharp,
+                }
+                for voter, target, sharp in (
+                    (0.4, 0.3, 1.0),
+                    (0.4, 0.4, 1.5),
+                    (0.5, 0.5, 1.0),
+                    (0.5, 0.5, 2.0),
+                )
             ),
             item_knn,
         ),
         ListsAlone(
             "sparse linear",
             tuple(
-                {"user_power": power, "ridge": ridge, "voter_power": 0.4}
-                for power in (0.25, 0.5)
-                for ridge in (30.0, 100.0, 300.0)
+                {"user_power": 0.25, "ridge": ridge, "voter_power": 0.4}
+                for ridge in (20.0, 60.0, 200.0, 600.0)
             ),
             linear,
             tuple(
