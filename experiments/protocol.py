@@ -14,6 +14,7 @@ from typing import Any
 from experiments import default, equal_bytes, lines, tables
 from experiments.provenance import ROOT
 
+USED = ("seconds", "watts", "watt_hours")
 RELEASED = (default.EXPERIMENT, equal_bytes.EXPERIMENT)
 """Experiments whose test lines are those of the release."""
 
@@ -85,6 +86,17 @@ def where() -> str:
             seconds = sum(_seconds(line) for line in here)
             rows.append([name, machine, str(count), seeds, f"{seconds:,.0f}"])
     return tables.table(["experiment", "machine", "lines", "seeds", "seconds"], rows)
+
+
+def runs() -> str:
+    """Seconds and energy of the runs that measured test, as far as they could be read."""
+    found = [line for line in lines.read("table2-runs") if line["part"] == "test"]
+    rows = []
+    for line in found:
+        used = line["metrics"]
+        row = [f"{used[name]:g}" if name in used else tables.EMPTY for name in USED]
+        rows.append([line["machine"], str(line["jobs"]), *row])
+    return tables.table(["machine", "side by side", "seconds", "mean watts", "watt-hours"], rows)
 
 
 def _seconds(line: dict[str, Any]) -> float:

@@ -10,7 +10,10 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -118,6 +121,39 @@ def cpu_model() -> str:
 def memory_gb() -> float:
     """The machine's memory in 10^9 bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+
+
+@contextmanager
+def energy() -> Iterator[dict[str, float]]:
+    """Seconds, and the mean watts and the watt-hours of a GPU, once the block has ended.
+
+    Without `nvidia-smi` the seconds alone.
+    """
+    ask = ["nvidia-smi", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]
+    found: dict[str, float] = {}
+    watts: list[float] = []
+    ended, began = threading.Event(), time.monotonic()
+
+    def sample() -> None:
+        """Ask every few seconds, until the block ends or nobody answers."""
+        while not ended.wait(2.0):
+            try:
+                said = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+                watts.append(sum(map(float, said.split())))
+            except (OSError, subprocess.CalledProcessError, ValueError):
+                return
+
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        thread.join()
+        found["seconds"] = round(time.monotonic() - began, 1)
+        if watts:
+            found["watts"] = round(sum(watts) / len(watts), 1)
+            found["watt_hours"] = round(found["watts"] * found["seconds"] / 3600, 2)
 
 
 def command() -> str:

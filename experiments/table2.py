@@ -28,10 +28,13 @@ from experiments.baselines.neighbours import LISTS_ALONE
 from experiments.baselines.quantisers import QUANTISERS
 from experiments.command import Task, Text
 from experiments.equal_bytes import BASE, POPULARITY, StageTask
+from experiments.provenance import energy
 from experiments.streams import Coded
 from experiments.tasks import Outcome, run_all
 
 DATASETS = "amazon-book,yelp2018,gowalla,amazon-sports,anime"
+RUNS = "table2-runs"
+"""Seconds and energy of each run."""
 STAGES = "fit,tune,measure,base"
 ALIKE, POPULAR, CODES = "ours, all alike", "ours, popular first", "ours, codes alone"
 STEPS = {
@@ -87,7 +90,9 @@ def run(
 
     running: list[Any] = []
     seconds = None if minutes is None else 60 * minutes
-    run_all(ready(), work, jobs=jobs, then=ready, seconds=seconds)
+    with energy() as used:
+        run_all(ready(), work, jobs=jobs, then=ready, seconds=seconds)
+    lines.append(RUNS, {"dataset": dataset, "part": kind, "metrics": used, "jobs": jobs})
     tests = comparing.compare(
         equal_bytes.EXPERIMENT, (default.METHOD,), beside=(default.EXPERIMENT,)
     )

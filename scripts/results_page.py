@@ -151,10 +151,10 @@ bold only if both are below {verdicts.ALPHA}.
 
 ## Machines
 
-Seconds are those of processes that shared one GPU, so they are upper bounds. Energy could not be
-read.
+Seconds of lines are those of processes that shared one GPU, so they are upper bounds.
 
 {protocol.where() or NOT_YET}
+{protocol.runs()}
 ## What is missing
 
 - Rivals that are trained for each size (the paper's six, LightRec, Matryoshka, pruning) were not
