@@ -11,8 +11,11 @@ ids.
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from statistics import mean
 from typing import Annotated
@@ -117,14 +120,24 @@ def fitted(task: Task) -> tuple[Model, Model]:
     before, shipped = (
         MODELS / f"{task.dataset}-{task.seed}-{key}-{name}" for name in ("before", "shipped")
     )
-    first = fit(learnt, before, replace(preset, refit=False), device=task.device)
-    if not preset.refit:
-        return first, first
-    if not shipped.exists():
-        copy = shipped.with_suffix(".copy")
-        shutil.copytree(before, copy, dirs_exist_ok=True)
-        copy.rename(shipped)
-    return first, fit(learnt, shipped, preset, device=task.device)
+    with alone(before.name):
+        first = fit(learnt, before, replace(preset, refit=False), device=task.device)
+        if not preset.refit:
+            return first, first
+        if not shipped.exists():
+            copy = shipped.with_suffix(".copy")
+            shutil.copytree(before, copy, dirs_exist_ok=True)
+            copy.rename(shipped)
+        return first, fit(learnt, shipped, preset, device=task.device)
+
+
+@contextmanager
+def alone(name: str) -> Iterator[None]:
+    """Wait until no other process is in a block of that name."""
+    MODELS.mkdir(parents=True, exist_ok=True)
+    with (MODELS / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def reported(task: Task, model: Model) -> tuple[Split, np.ndarray | None]:

@@ -6,11 +6,10 @@ beside them; lists alone take what is known. Nothing here exceeds the bytes that
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import Evaluation, holders, pick_device
 from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.model import Model
-from experiments import command, comparing, default, lines
+from experiments import comparing, default, lines
 from experiments.baselines.neighbours import LISTS_ALONE, cut_short, shared, slots_within
 from experiments.baselines.quantisers import QUANTISERS, Quantiser
 from experiments.command import Task
@@ -31,7 +30,7 @@ from experiments.ranking import Ranker, Votes, recall
 EXPERIMENT, TUNING = "table2", "table2-tuning"
 SIZES = default.SIZES
 POPULARITY, LISTS = "popularity", " + lists"
-BASE = "int8, plain loss"
+BASE = "int8 of plain loss"
 UNTRAINED = (POPULARITY, *LISTS_ALONE)
 """Methods that have no seeds."""
 TUNED_AT = {3: 6, 6: 6, 11: 20, 20: 20, 54: 110, 110: 110, 270: 110}
@@ -51,47 +50,51 @@ CODE = (*LIBRARY, *(f"experiments/{name}" for name in (
     "baselines/neighbours.py", "baselines/quantisers.py")))  # fmt: skip
 
 
-@dataclass(frozen=True)
-class StageTask(Task):
-    """One stage of one method."""
-
-    stage: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.stage} {super().__str__()}"
-
-
-def is_done(task: StageTask, found: list[lines.Line]) -> bool:
-    """True if the last line of a task is there."""
+def is_done(task: Task, found: list[lines.Line]) -> bool:
+    """True if the last line of a rival is there."""
     coded = task.method in QUANTISERS
     last = {**task.about, "bytes_per_item": 110 if coded else SIZES[-1]}
-    last["method"] = task.method + (LISTS if coded and task.stage == "measure" else "")
-    name = TUNING if task.stage == "tune" else EXPERIMENT
-    return lines.holds(found, **last, experiment=name, code_hash=code_hash(*CODE))
+    last["method"] = task.method + (LISTS if coded else "")
+    return lines.holds(found, **last, code_hash=code_hash(*CODE))
 
 
-def tune(task: StageTask) -> str:
-    """Choose a rival's settings for each size on validation users."""
-    alone, started = task.method in LISTS_ALONE, time.perf_counter()
-    model = None if alone else default.fitted(task)[0]
+def tuned(task: Task) -> dict[float, dict[str, Any]]:
+    """A rival's settings by size, chosen on validation users by seed 0; once for all seeds."""
+    task = replace(task, seed=0)
+    with default.alone(f"{task.dataset}-{task.part}-{task.method.replace(' ', '-')}"):
+        if not (found := _tuned_before(task)):
+            tune(task)
+            found = _tuned_before(task)
+    return found
+
+
+def _tuned_before(task: Task) -> dict[float, dict[str, Any]]:
+    wanted = {**task.about, "method": task.method, "code_hash": code_hash(*CODE)}
+    found = lines.latest(TUNING)
+    return {x["bytes_per_item"]: x["config"] for x in found if lines.holds([x], **wanted)}
+
+
+def tune(task: Task) -> None:
+    """Choose a rival's settings for each size, and write them as lines."""
+    started = time.perf_counter()
+    model = None if task.method in LISTS_ALONE else default.fitted(task)[0]
     split = untuned_split(task) if model is None else model.split
     able = holders(split)
     users = able[:: max(1, len(able) // TUNING_USERS)]
     if model is None:
         ranker = Ranker(split, "validation", users, task.device)
         with the_only_matrix(split):
-            tuned = list(_tuned_lists(task, split, ranker))
+            chosen = list(_tuned_lists(task, split, ranker))
     else:
         ranker = ranker_of(model, split, task, users=users, part="validation")
-        tuned = list(_tuned_codes(task, model, ranker))
-    for size, value, config in tuned:
+        chosen = list(_tuned_codes(task, model, ranker))
+    for size, value, config in chosen:
         fields = {
             **task.about, "method": task.method, "bytes_per_item": size, "config": config,
             "metrics": {"recall@50": value, "users": len(users)}, "code_hash": code_hash(*CODE),
             "split": split.kind, "seconds": round(time.perf_counter() - started, 2),
         }  # fmt: skip
         lines.append(TUNING, fields)
-    return f"{task}: {', '.join(f'{size:g}: {value:.4f}' for size, value, _ in tuned)}"
 
 
 def untuned_split(task: Task) -> Split:
@@ -102,13 +105,7 @@ def untuned_split(task: Task) -> Split:
 @contextmanager
 def the_only_matrix(split: Split) -> Iterator[None]:
     """Wait until no other process has a matrix of many items: a GPU has room for one."""
-    if split.n_items < LARGE_MATRIX:
-        yield
-        return
-    lock = command.LOCAL / "matrix.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with default.alone("matrix") if split.n_items >= LARGE_MATRIX else nullcontext():
         yield
 
 
@@ -125,7 +122,7 @@ Tuned = Iterator[tuple[float, float, dict[str, Any]]]
 """Size, Recall@50 and settings."""
 
 
-def _tuned_lists(task: StageTask, split: Split, ranker: Ranker) -> Tuned:
+def _tuned_lists(task: Task, split: Split, ranker: Ranker) -> Tuned:
     method, train, device = LISTS_ALONE[task.method], split.train, ranker.device
     best: dict[float, tuple[float, dict[str, Any]]] = {}
     size: float
@@ -150,7 +147,7 @@ def _tuned_lists(task: StageTask, split: Split, ranker: Ranker) -> Tuned:
         yield size, value, {"chosen": chosen, "trials": trials}
 
 
-def _tuned_codes(task: StageTask, model: Model, ranker: Ranker) -> Tuned:
+def _tuned_codes(task: Task, model: Model, ranker: Ranker) -> Tuned:
     method, items = QUANTISERS[task.method], units(model, ranker.device)
     for size in sorted(set(TUNED_AT.values())):
         values = dict[int, float]()
@@ -176,7 +173,7 @@ def _tuned_codes(task: StageTask, model: Model, ranker: Ranker) -> Tuned:
 
 
 def _beside_lists(
-    task: StageTask, model: Model, items: Tensor, size: float, share: float,
+    task: Task, model: Model, items: Tensor, size: float, share: float,
     ranked: list[dict[str, Any]],
 ) -> tuple[int, Tensor | None]:  # fmt: skip
     """The length of lists that take about a share of the bytes, and codes in what is left."""
@@ -223,34 +220,30 @@ def units(model: Model, device: str) -> Tensor:
     return torch.nn.functional.normalize(items, dim=1)
 
 
-def measure(task: StageTask) -> str:
-    """Measure a rival at every size by the settings that tuning chose."""
-    _, model = default.fitted(task) if task.method not in UNTRAINED else (None, None)
-    if model is None:
-        split, users = untrained_split(task)
-        ranker = Ranker(split, task.part, users, task.device)
-    else:
+def measure(task: Task) -> str:
+    """Measure a rival at every size, by the settings that tuning chose."""
+    if task.method == BASE:
+        return measure_base(task)
+    if task.method not in UNTRAINED:
+        chosen, (_, model) = tuned(task), default.fitted(task)
         split, users = default.reported(task, model)
         ranker = ranker_of(model, split, task, users=users, part=task.part)
-    chosen = {
-        line["bytes_per_item"]: line["config"]
-        for line in lines.latest(TUNING)
-        if lines.holds([line], **{**task.about, "seed": 0}, method=task.method,
-                       code_hash=code_hash(*CODE))
-    }  # fmt: skip
+        _measure_codes(task, model, split, ranker, chosen)
+        return f"{task}: {len(chosen)} sizes tuned"
+    split, users = untrained_split(task)
+    ranker = Ranker(split, task.part, users, task.device)
     if task.method == POPULARITY:
         found = ranker.by_popularity(split.train.per_item)
         for size in SIZES:
             record(task, POPULARITY, size, found, split, time.perf_counter(), {})
-    elif model is None:
-        with the_only_matrix(split):
-            _measure_lists(task, split, ranker, chosen)
-    else:
-        _measure_codes(task, model, split, ranker, chosen)
-    return f"{task}: {len(chosen)} sizes"
+        return str(task)
+    chosen = tuned(task)
+    with the_only_matrix(split):
+        _measure_lists(task, split, ranker, chosen)
+    return f"{task}: {len(chosen)} sizes tuned"
 
 
-def measure_base(task: StageTask) -> str:
+def measure_base(task: Task) -> str:
     """Measure the base trained with BPR, its items as bytes; lengths and the rest cost nothing."""
     from elasticrec.training.loop import train
 
@@ -279,7 +272,7 @@ def untrained_split(task: Task) -> tuple[Split, np.ndarray | None]:
 
 
 def _measure_lists(
-    task: StageTask, split: Split, ranker: Ranker, chosen: dict[float, dict[str, Any]]
+    task: Task, split: Split, ranker: Ranker, chosen: dict[float, dict[str, Any]]
 ) -> None:
     method, train = LISTS_ALONE[task.method], split.train
     for settings in method.tried:
@@ -305,7 +298,7 @@ def _extends(chosen: dict[str, Any], settings: dict[str, Any]) -> bool:
 
 
 def _measure_codes(
-    task: StageTask, model: Model, split: Split, ranker: Ranker, chosen: dict[float, dict[str, Any]]
+    task: Task, model: Model, split: Split, ranker: Ranker, chosen: dict[float, dict[str, Any]]
 ) -> None:
     method, items = QUANTISERS[task.method], units(model, ranker.device)
     for size in SIZES:

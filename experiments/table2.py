@@ -3,39 +3,38 @@
     python -m experiments.table2 run --data local [--dataset gowalla] [--part test] [--jobs 12]
     python -m experiments.table2 draw
 
-Three stages, each skipped where its lines are there. `fit`: the default preset fits and is measured
-(`experiments.default`), and so are simple orders of the same codes, and the codes without lists.
-`tune`: a rival's settings are chosen on validation users, once for each data set, by the table of
-seed 0 before its refit. `measure`: rivals code the table that ships, the same as ours and refitted
-alike, alone and with its neighbour lists beside them, and are measured on the same users. Lists
-alone (ItemKNN, a sparse linear model) and popularity need no table and have no seeds. `base` is the
-first step of the decomposition: the base with the plain loss, stored as bytes.
+`ours` fits the default preset and measures it (`experiments.default`), simple orders of the same
+codes, and the codes without lists. Rivals with codes take the very table that ours ships, refitted
+alike, with its neighbour lists beside their codes; their settings are chosen on validation users by
+the table of seed 0 before its refit. Lists alone (ItemKNN, a sparse linear model) and popularity
+need no table and have no seeds. `int8 of plain loss` is the first step of the decomposition.
+Whoever needs a table or settings first makes them; others wait.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from elasticrec.data.split import Split
+from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.ordering.order import Order, make_order
 from experiments import command, comparing, default, equal_bytes, figures, lines, tables, verdicts
 from experiments.baselines.neighbours import LISTS_ALONE
 from experiments.baselines.quantisers import QUANTISERS
-from experiments.command import Task, Text
-from experiments.equal_bytes import BASE, POPULARITY, StageTask
+from experiments.command import Task
+from experiments.equal_bytes import BASE, POPULARITY
 from experiments.provenance import energy
 from experiments.streams import Coded
-from experiments.tasks import Outcome, run_all
 
 DATASETS = "amazon-book,yelp2018,gowalla,amazon-sports,anime"
 RUNS = "table2-runs"
 """Seconds and energy of each run."""
-STAGES = "fit,tune,measure,base"
 ALIKE, POPULAR, CODES = "ours, all alike", "ours, popular first", "ours, codes alone"
 STEPS = {
     BASE: "base",
@@ -57,7 +56,7 @@ def run(
     part: Annotated[
         str, typer.Option(help="validation; or test, once per release.")
     ] = "validation",
-    stages: Text = STAGES,
+    only: Annotated[str, typer.Option("--methods", help="Methods; all by default.")] = "",
     users: command.Users = 0,
     device: command.Device = "auto",
     jobs: command.Jobs = 1,
@@ -65,33 +64,21 @@ def run(
     again: command.Again = False,
 ) -> None:
     """Measure ours and all rivals at every size, and compare them."""
-    kind = command.part_of(part)
+    kind, names = command.part_of(part), command.datasets_in(data, dataset)
     wanted = [
-        StageTask(name, seed, data, device, users, part=kind, method=method, stage=stage)
-        for stage in command.named(stages)
+        Task(name, seed, data, device, users, part=kind, method=method)
+        for methods, order in phases(methods_of(only), names)
         for seed in command.seeds_of(seeds)
-        for name in command.datasets_in(data, dataset)
-        for method in methods_of(stage)
-        if seed == 0 or not (stage in ("tune", "base") or method in equal_bytes.UNTRAINED)
+        for name in order
+        for method in methods
+        if seed == 0 or method not in (*equal_bytes.UNTRAINED, BASE)
     ]
     plan(wanted, jobs)
-    found = [x for name in (equal_bytes.EXPERIMENT, equal_bytes.TUNING) for x in lines.read(name)]
-    left = [task for task in wanted if again or not equal_bytes.is_done(task, found)]
+    found = lines.read(equal_bytes.EXPERIMENT)
+    left = [task for task in wanted if again or not is_done(task, found)]
     print(f"{len(left)} of {len(wanted)} tasks are left", flush=True)
-
-    def ready(ended: Outcome[Task] | None = None) -> list[Task]:
-        """Tasks that wait for nothing any more, taken out of those that are left."""
-        if ended and not ended.failed:
-            running.remove(ended.task)
-        now: list[Task] = [t for t in left if not any(is_needed(x, t) for x in [*left, *running])]
-        left[:] = [task for task in left if task not in now]
-        running.extend(now)
-        return now
-
-    running: list[Any] = []
-    seconds = None if minutes is None else 60 * minutes
     with energy() as used:
-        run_all(ready(), work, jobs=jobs, then=ready, seconds=seconds)
+        command.measure_all(left, work, jobs, minutes)
     lines.append(RUNS, {"dataset": dataset, "part": kind, "metrics": used, "jobs": jobs})
     tests = comparing.compare(
         equal_bytes.EXPERIMENT, (default.METHOD,), beside=(default.EXPERIMENT,)
@@ -99,55 +86,60 @@ def run(
     print(f"{tests} tests made")
 
 
-def is_needed(first: StageTask, task: StageTask) -> bool:
-    """True if a task has to wait for another one: for the table, or for the settings."""
-    if first.dataset != task.dataset or task.method in (POPULARITY, BASE):
-        return False
-    if first.stage == "tune":
-        return task.stage == "measure" and first.method == task.method
-    if first.stage == "fit" and task.method in QUANTISERS:
-        return first.seed == task.seed
-    return False
+def methods_of(names: str) -> list[str]:
+    """The methods of a list; all where none is named."""
+    known = [default.METHOD, *reversed(LISTS_ALONE), POPULARITY, BASE, *QUANTISERS]
+    if unknown := set(command.named(names)) - set(known):
+        raise InputError(f"no method is called {min(unknown)}; expected {', '.join(known)}")
+    return [name for name in known if name in command.named(names) or not names]
 
 
-def methods_of(stage: str) -> tuple[str, ...]:
-    """The methods that a stage does one by one, those that take longest first."""
-    return {
-        "fit": (CODES,), "tune": (*reversed(LISTS_ALONE), *QUANTISERS), "base": (BASE,)
-    }.get(stage, (*reversed(LISTS_ALONE), *QUANTISERS, POPULARITY))  # fmt: skip
+def phases(methods: list[str], names: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """Methods and data sets in the order in which they begin.
+
+    Codes need tables of ours, which those of the data sets named last have first.
+    """
+    yield [name for name in methods if name == default.METHOD], names
+    yield [name for name in methods if name not in (default.METHOD, *QUANTISERS)], names
+    yield [name for name in methods if name in QUANTISERS], names[::-1]
 
 
-def plan(tasks: list[StageTask], jobs: int) -> None:
+def is_done(task: Task, found: list[lines.Line]) -> bool:
+    """True if the last line of a task is there."""
+    if task.method == default.METHOD:
+        task = replace(task, method=CODES)
+    return equal_bytes.is_done(task, found)
+
+
+def plan(tasks: list[Task], jobs: int) -> None:
     """Print the seconds that the tasks are expected to take on one H200 with 16 cores."""
     sizes = {path: Split.load(path) for path in {task.path for task in tasks}}
     whole = 0.0
-    for stage in dict.fromkeys(task.stage for task in tasks):
-        each = [expected_seconds(x, sizes[x.path]) for x in tasks if x.stage == stage]
-        seconds = sum(each) / max(min(jobs, 12), 1)
-        whole += seconds
-        print(f"plan: {stage}, {len(each)} tasks, {sum(each):.0f} s of processes, about "
-              f"{seconds:.0f} s at {jobs} side by side", flush=True)  # fmt: skip
-    print(f"plan: {whole:.0f} s in all, {whole / 3600:.2f} GPU hours", flush=True)
+    for method in dict.fromkeys(task.method for task in tasks):
+        each = [expected_seconds(x, sizes[x.path]) for x in tasks if x.method == method]
+        whole += sum(each)
+        print(f"plan: {method}, {len(each)} tasks, {sum(each):.0f} s of processes", flush=True)
+    seconds = whole / max(min(jobs, 12), 1)
+    print(f"plan: about {seconds:.0f} s in all at {jobs} side by side, {seconds / 3600:.2f} GPU "
+          "hours", flush=True)  # fmt: skip
 
 
-def expected_seconds(task: StageTask, split: Split) -> float:
+def expected_seconds(task: Task, split: Split) -> float:
     """Seconds of one process beside a dozen others, by looks at the parts."""
     pairs, scores = len(split.train) / 1e6, split.n_users * split.n_items / 1e9
-    if task.stage in ("fit", "base"):
-        return (30 + 70 * pairs) / (1 if task.stage == "fit" else 4)
+    if task.method in (default.METHOD, BASE):
+        return (30 + 70 * pairs) / (1 if task.method == default.METHOD else 4)
     if task.method in LISTS_ALONE:
-        return 10 + 40 * pairs
-    return (15 if task.stage == "tune" else 5) + 3 * scores
+        return 20 + 60 * pairs
+    return (20 if task.seed == 0 else 5) + 3 * scores
 
 
 def work(task: Task) -> str:
-    """Do one stage of one task."""
-    assert isinstance(task, StageTask)
-    stages = {"fit": fit, "tune": equal_bytes.tune, "measure": equal_bytes.measure}
-    return stages.get(task.stage, equal_bytes.measure_base)(task)
+    """Measure ours or one rival."""
+    return fit(task) if task.method == default.METHOD else equal_bytes.measure(task)
 
 
-def fit(task: StageTask) -> str:
+def fit(task: Task) -> str:
     """Fit and measure ours; then the simple orders, and its codes without lists."""
     said = default.work(task)
     _, model = default.fitted(task)

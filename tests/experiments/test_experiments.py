@@ -90,12 +90,12 @@ def test_rivals_take_the_settings_that_tuning_found_best(results, data, small_pr
 
 @pytest.mark.parametrize("part", ["validation", "test"])
 def test_table_2_tunes_rivals_on_validation_and_tests_ours_against_each(
-    results, data, small_preset, part, monkeypatch
+    results, data, small_preset, part
 ):
     some = ("pq", "int4")
-    fewer = {name: table2.QUANTISERS[name] for name in some}
-    monkeypatch.setattr(table2, "QUANTISERS", fewer)
-    asked = ("--dataset", "goodbooks", "--data", data, "--part", part, "--seeds", "0,1")
+    asked = ("--dataset", "goodbooks", "--data", data, "--part", part, "--seeds", "0,1",
+             "--methods", ",".join(["ours", *table2.LISTS_ALONE, "popularity", table2.BASE, *some]),
+             )  # fmt: skip
     told = invoke(table2.app, *asked)
     found = verdicts.measured(part)
     rivals_of = {line["method"] for line in found} - {"ours"}
@@ -113,9 +113,10 @@ def test_table_2_tunes_rivals_on_validation_and_tests_ours_against_each(
     cells = verdicts.cells("goodbooks", "recall@50", part)
     assert all(0 <= cell.p_users <= 1 and 0 <= cell.p_seeds <= 1 for cell in cells)
     assert "| goodbooks | 54 |" in table2.decomposition()
-    assert "plan: fit, 2 tasks" in told
+    assert "plan: ours, 2 tasks" in told
     again = invoke(table2.app, *asked)  # nothing is left but what no size can hold
-    assert "fit: 0 tasks" in again
+    assert "plan: about" in again
+    assert "  ours " not in again
     assert "0 tests made" in again
 
 
@@ -126,6 +127,7 @@ def test_table_2_tunes_rivals_on_validation_and_tests_ours_against_each(
         (default.app, ["--part", "train"], "part 'train', expected validation or test"),
         (default.app, ["--seeds", "0,x"], "seeds '0,x', expected whole numbers"),
         (orders.app, ["--person", "ghost"], "no kind of person is called ghost"),
+        (table2.app, ["--methods", "nothing"], "no method is called nothing; expected ours"),
         (rivals.app, ["--methods", "nothing"], "no method is called nothing; expected pmf"),
     ],
 )
