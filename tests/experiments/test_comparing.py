@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.evaluation.ranking import Evaluation
@@ -41,6 +41,7 @@ def test_holm_as_worked_by_hand():
     assert comparing.holm([]) == []
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_never_lowers_p_and_keeps_the_order(p_values):
     found = np.array(comparing.holm(p_values))
