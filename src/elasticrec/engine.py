@@ -14,7 +14,7 @@ import pickle
 import shutil
 import tempfile
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -112,7 +112,7 @@ class Processes(Engine):
     ) -> Iterator[Outcome[R]]:
         """The outcome of each shard, as they end."""
         folder, busy = tempfile.mkdtemp(prefix="elasticrec-"), dict[Connection, _Worker]()
-        waiting, died = deque(range(len(shards))), dict[int, int]()
+        waiting, died = deque(range(len(shards))), Counter[int]()
         try:
             _put(shared, Path(folder))
             while (waiting or busy) and monotonic() < until:
@@ -124,15 +124,15 @@ class Processes(Engine):
                 for ready in wait(list(busy), timeout=1.0):
                     worker = busy.pop(ready)  # type: ignore[call-overload]
                     outcome = _received(worker)
-                    if outcome is None and died.get(worker.number, 0) + 1 < TRIES:
-                        died[worker.number] = died.get(worker.number, 0) + 1
-                        waiting.appendleft(worker.number)
-                        continue
-                    code = worker.process.exitcode
-                    ended = outcome or _given_up(f"its process ended with {code}")
-                    if ended.error is None:
+                    if outcome is None:
+                        died[worker.number] += 1
+                        if died[worker.number] < TRIES:
+                            waiting.appendleft(worker.number)
+                            continue
+                        outcome = _given_up(f"its process ended with {worker.process.exitcode}")
+                    if outcome.error is None:
                         self._idle.append(worker)
-                    yield replace(ended, number=worker.number)
+                    yield replace(outcome, number=worker.number)
         finally:
             for worker in busy.values():
                 worker.process.terminate()
@@ -156,16 +156,13 @@ def _given_up(why: str) -> Outcome[Any]:
 def _spawned() -> _Worker:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    threads = os.environ.get("OMP_NUM_THREADS")
+    process, before = context.Process(target=_serve, args=(there,)), dict(os.environ)
     os.environ["OMP_NUM_THREADS"] = "1"  # read by the libraries as they are imported there
     try:
-        process = context.Process(target=_serve, args=(there,), daemon=False)
         process.start()
     finally:
-        if threads is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = threads
+        os.environ.clear()
+        os.environ.update(before)
     there.close()
     return _Worker(process, here)
 

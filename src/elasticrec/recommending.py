@@ -155,7 +155,7 @@ class Ranker:
         from elasticrec.evaluation.measure import add_votes
         from elasticrec.evaluation.toplist import VARIED_AMONG, top_items, varied
 
-        scores = self.scorer.scores(self.scorer.persons(histories, histories.ages()))
+        scores = self.scorer.scores(self.scorer.persons(histories))
         add_votes(scores, self.votes.of(histories))
         self.scorer.hide_unlisted(scores)
         if asked.only is not None:

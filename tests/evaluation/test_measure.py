@@ -80,7 +80,7 @@ def test_older_items_weigh_less(world) -> None:
     scorer = Scorer(recent, Composition.uniform(split.n_items, 4, 0), device="cpu")
     rows = history(1, 2, n_items=split.n_items)
     units = scorer.y / scorer.lengths[:, None]
-    found = scorer.persons(rows, ages=np.array([0, 1])).numpy()[0]
+    found = scorer.persons(replace(rows, order=np.array([1, 0], dtype=np.int32))).numpy()[0]
     wanted = units[1] + units[2] / 2
     np.testing.assert_allclose(found, wanted / np.linalg.norm(wanted), atol=1e-4)
     unknown = scorer.persons(rows).numpy()[0]

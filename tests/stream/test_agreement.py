@@ -1,5 +1,7 @@
 """A prefix ranks on a device as the evaluation of its composition does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -75,8 +77,8 @@ def test_a_person_known_by_history_has_equal_scores(model, histories):
     codes, neighbours, weights = model
     for composition, reader in prefixes(model):
         scorer = Scorer(codes, composition, device="cpu")
-        ages = np.concatenate([np.arange(n)[::-1] for n in histories.per_user])
-        persons = scorer.persons(histories, ages)
+        order = np.concatenate([np.arange(n, dtype=np.int32) for n in histories.per_user])
+        persons = scorer.persons(replace(histories, order=order))
         votes = Votes(neighbours, weights, composition, "history").of(histories).toarray()
         scores = scorer.scores(persons).numpy() + votes
         for user in range(6):

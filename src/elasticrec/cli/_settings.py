@@ -86,19 +86,14 @@ def reads_interactions(command: Callable[..., None]) -> Callable[..., None]:
 
 def by_engine(command: Callable[..., None]) -> Callable[..., None]:
     """The command with options that say where its shards are worked off."""
-    own = signature(command, eval_str=True)
-    named = {
-        "engine": (Annotated[str, Option(help="serial, processes, or ray: a cluster.")], "serial"),
-        "ray_address": (
-            Annotated[str | None, Option(help="The cluster; else $RAY_ADDRESS, or a local one.")],
-            None,
-        ),
-    }
+    own, only = signature(command, eval_str=True), Parameter.KEYWORD_ONLY
+    name = Annotated[str, Option(help="serial, processes, or ray: a cluster.")]
+    place = Annotated[str | None, Option(help="The cluster; else $RAY_ADDRESS, or a local one.")]
     options = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in named.items()
+        Parameter("engine", only, default="serial", annotation=name),
+        Parameter("ray_address", only, default=None, annotation=place),
     ]
-    kept = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own.parameters.values()]
+    kept = [each.replace(kind=only) for each in own.parameters.values()]
 
     @wraps(command)
     def run(*, engine: str, ray_address: str | None, **given: Any) -> None:

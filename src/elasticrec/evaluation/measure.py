@@ -65,14 +65,13 @@ def measure(
     asked = queries_of(split, part, users)
     scorer = Scorer(codes, composition, device=device)
     history, known = split.train.rows(asked.users), None
-    ages = history.ages() if codes.recency and person == "history" else None
     if person == "vector":
         if vectors is None:
             raise InputError("persons by vector need their vectors; this model has none")
         known = vectors[asked.users].astype(np.float16)
     votes = None if neighbours is None else Votes(neighbours, weights, composition, person)
     return evaluate_scores(
-        partial(_scores, scorer, history, ages, known, votes),
+        partial(_scores, scorer, history, known, votes),
         asked,
         metrics=metrics,
         device=scorer.device,
@@ -82,16 +81,15 @@ def measure(
 def _scores(
     scorer: Scorer,
     history: Pairs,
-    ages: np.ndarray | None,
     vectors: np.ndarray | None,
     votes: Votes | None,
     start: int,
     stop: int,
 ) -> Tensor:
     """(stop - start, V) the scores of the users start … stop - 1."""
-    rows, ends = history.rows(np.arange(start, stop)), history.indptr[[start, stop]]
+    rows = history.rows(np.arange(start, stop))
     if vectors is None:
-        persons = scorer.persons(rows, None if ages is None else ages[slice(*ends)])
+        persons = scorer.persons(rows)
     else:
         persons = scorer.rounded(vectors[start:stop].astype(np.float64))
     scores = scorer.scores(persons)
@@ -135,7 +133,7 @@ class Scorer:
 
         return torch.as_tensor(~self.composition.listable, device=self.device)
 
-    def persons(self, histories: Pairs, ages: np.ndarray | None = None) -> Tensor:
+    def persons(self, histories: Pairs) -> Tensor:
         """(n, D) persons known by history: sums of the unit vectors of their items.
 
         A history without any code is the person of whom nothing is known.
@@ -146,7 +144,8 @@ class Scorer:
         lengths = self.lengths[some]
         units = self.y[some] / np.where(lengths > 0, lengths, 1)[:, None]
         data = np.ones(len(histories))
-        if self.codes.recency and ages is not None:
+        ages = histories.ages() if self.codes.recency else None
+        if ages is not None:
             data /= 1.0 + self.codes.recency * ages
         shape = (histories.n_users, len(units))
         taken = csr_matrix((data, places, histories.indptr), shape=shape)
