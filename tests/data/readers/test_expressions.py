@@ -102,3 +102,9 @@ def test_a_bad_id_behind_left_out_rows_is_named_by_its_line(tmp_path):
     (tmp_path / "log.csv").write_text("user,item,rating,time\n1,2,1,5\n1,3,5,never\n")
     with pytest.raises(InputError, match=r"log.csv line 3: time 'never' is not usable"):
         read(tmp_path / "log.csv", Columns(min_rating=3))
+
+
+def test_a_weight_is_to_be_a_number_in_the_chosen_rows_alone(tmp_path):
+    (tmp_path / "log.csv").write_text("user,item,stars\n1,2,4\n1,3,none\n1,4,2\n")
+    whole = read(tmp_path / "log.csv", Columns(where="stars <> 'none'", weight="stars"))
+    assert whole.pairs.weights.tolist() == [4, 2]

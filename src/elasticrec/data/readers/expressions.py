@@ -35,18 +35,20 @@ class RowChoice:
         self._texts: set[str] = set()
         self._examples: dict[str, list[Any]] = {}
 
-    def look(self, columns: Mapping[str, pl.Series]) -> None:
-        """Note which columns hold more than numbers; for all batches before the first `of`."""
+    def look(self, columns: Mapping[str, pl.Series]) -> bool:
+        """Note which texts are not all numbers; True where it takes all batches to know."""
         import polars as pl
 
-        for name, column in columns.items():
-            self._examples.setdefault(name, column.unique().head(3).to_list())
-            if _numbers(column).dtype == pl.String:
-                self._texts.add(name)
+        read = {name: columns[name] for name in names_in(self.where)}
+        texts = {name: column for name, column in read.items() if column.dtype == pl.String}
+        self._texts |= {n for n, column in texts.items() if _numbers(column).dtype == pl.String}
+        return bool(texts)
 
     def of(self, columns: Mapping[str, pl.Series]) -> tuple[np.ndarray, np.ndarray | None]:
         """Numbers of the rows of a batch that are chosen, and their weights; None: all alike."""
         rows = np.arange(len(next(iter(columns.values()))))
+        if not self.n_rows:
+            self._examples = {name: c.unique().head(3).to_list() for name, c in columns.items()}
         self.n_rows += len(rows)
         if self.where is not None:
             rows = np.flatnonzero(self._met(columns))
@@ -108,9 +110,9 @@ class RowChoice:
         import polars as pl
 
         names = names_in(text, what)
-        read = {name: columns[name] for name in names}
+        texts = self._texts if what == "where" else ()  # weights need numbers in chosen rows alone
         frame = pl.DataFrame(
-            {name: _stripped(c) if name in self._texts else _numbers(c) for name, c in read.items()}
+            {n: _stripped(columns[n]) if n in texts else _numbers(columns[n]) for n in names}
         )
         try:
             found = frame.select(_parsed(text, what).alias("found")).to_series()

@@ -74,9 +74,8 @@ class _Rows:
 
     def look(self, series: dict[str, pl.Series]) -> bool:
         """Learn what texts mean; True where it takes all batches, before the first is added."""
-        if self.choice is not None:
-            self.choice.look(_named(series))
-        return ("time" in series and self.times.look(series["time"])) or self.choice is not None
+        again = self.choice is not None and self.choice.look(_named(series))
+        return ("time" in series and self.times.look(series["time"])) or again
 
     def add(self, series: dict[str, pl.Series], place: Where) -> None:
         """Add the rows of a batch that conditions and ratings leave."""
