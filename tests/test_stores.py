@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from elasticrec.data.preparation import prepare
 from elasticrec.errors import InputError
 from elasticrec.serve import page
 from elasticrec.serve.models import Models, check_models
@@ -162,3 +163,28 @@ def test_commands_read_models_and_streams_at_addresses(bucket, tiny_model, tmp_p
 def test_a_folder_may_be_named_by_an_address_too(books, tmp_path):
     entry = publish(books, f"file://{tmp_path}/site")
     assert (tmp_path / "site" / entry["files"]["stream"]).exists()
+
+
+def test_data_at_an_address_are_prepared(bucket, tmp_path):
+    rows = [f"u{u},{i},{9 * u + i}\n" for u in range(20) for i in range(12)]
+    (tmp_path / "whole.csv").write_text("user,item,time\n" + "".join(rows))
+    for k in range(3):
+        part = "user,item,time\n" + "".join(rows[k::3])
+        bucket.store.pipe_file(f"shop/log/day={k}/part.csv", part.encode())
+    bucket.store.pipe_file("shop/log/_SUCCESS", b"")
+    for source, name in (
+        (tmp_path / "whole.csv", "here"),
+        (f"{bucket.address}/log/", "folder"),
+        (f"{bucket.address}/log/*/part.csv", "pattern"),
+    ):
+        run("data", "prepare", source, "--name", "shop", "-o", tmp_path / f"{name}.npz")
+    files = [tmp_path / f"{name}.npz" for name in ("here", "folder", "pattern")]
+    assert len({file.read_bytes() for file in files}) == 1
+    bucket.store.put_file(str(tmp_path / "here.npz"), "shop/split.npz")
+    loaded = prepare(f"{bucket.address}/split.npz")
+    assert loaded.fingerprint() == prepare(tmp_path / "here.npz").fingerprint()
+    bucket.store.pipe_file("shop/log/day=9/part.csv", b"user,item,time\na,,3\n")
+    address = f"{bucket.address}/log/day=9/part.csv"
+    said = refused("data", "prepare", f"{bucket.address}/log/", "-o", tmp_path / "no.npz")
+    assert f"{address} line 2: the item is missing" in said
+    assert "s3://moon/log/: format unknown" in refused("data", "prepare", "s3://moon/log/")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from elasticrec.addresses import fetched, files_at
+from elasticrec.addresses import fetched, files_at, is_address
 from elasticrec.data.ids import Ids, as_objects
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns, position
@@ -55,7 +55,8 @@ def format_of(path: Path | str) -> str:
         return "goodbooks"
     suffix = only_member(path).name.removesuffix(".gz").rpartition(".")[2].lower()
     if suffix not in SUFFIXES:
-        check_readable(path)
+        if not is_address(path):
+            check_readable(path)
         endings = ", ".join("." + known for known in SUFFIXES)
         raise InputError(
             f"{path}: format unknown by its name, expected {endings} or a named format"
@@ -105,7 +106,7 @@ def read(
 
     if name is None:
         named = Path(files[0]).parent if has_magic(str(source)) else Path(source)
-        name = plain_name(named if len(files) > 1 else files[0])
+        name = plain_name(files[0] if files == [source] else named)
     return gathered(batches, columns, name=name, source=str(source))
 
 
