@@ -23,7 +23,9 @@ def commands(text):
     fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.M | re.S)
     blocks = [block for language, block in fences if language in ("", "text")]
     found = [line.strip() for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-    found += [line for line in re.findall(r"`([^`\n]+)`", text) if re.search(r" [A-Z]{2,}", line)]
+    found += [
+        line for line in re.findall(r"`([^`\n]+)`", text) if re.search(r" \w+ .*\b[A-Z]{2,}", line)
+    ]
     return [line for line in found if line.startswith("elasticrec ")]
 
 
