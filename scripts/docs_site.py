@@ -62,8 +62,8 @@ def navigation() -> list[dict[str, Any]]:
         "Runtimes": ["runtimes.md", "stream-format.md", *devices],
         "Reference": ["api.md", "cli.md", "http-api.md"],
         "Results": ["results.md", "results/table2.md", "results/protocol.md", "results/orders.md",
-                    "results/rivals.md", "results/privacy.md", "results/first-release.md",
-                    "experiments.md", "benchmarks.md"],
+                    "results/rule.md", "results/rivals.md", "results/privacy.md",
+                    "results/first-release.md", "experiments.md", "benchmarks.md"],
         "Project": ["contributing.md", "changelog.md", "reporting.md"],
     }  # fmt: skip
     listed = {place for part in parts.values() for place in part}
