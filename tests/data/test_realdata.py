@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from elasticrec.data.preparation import PrepareConfig, prepare
-from elasticrec.data.readers.lists import read_lists, read_lists_together
+from elasticrec.data.readers.lists import read_lists
 from elasticrec.data.sequence import informative_order
 from elasticrec.data.split import PARTS, count
 
@@ -46,17 +46,15 @@ def test_counts_are_the_published_ones(real_data, name):
 )
 def test_original_ids_come_from_the_lists_beside(real_data, name, first):
     folder = real_data / name
-    train, _ = read_lists_together(
-        [folder / PUBLISHED[name][0], folder / "test.txt.gz"], id_lists=True
-    )
+    train, _ = read_lists([folder / PUBLISHED[name][0], folder / "test.txt.gz"], id_lists=True)
     assert (train.user_ids.of_number(0), train.item_ids.of_number(0)) == first
     assert (len(train.user_ids), len(train.item_ids)) == PUBLISHED[name][1:3]
 
 
 def test_lists_in_the_order_of_time_are_told_from_others(real_data, rng):
-    sports = read_lists(real_data / "amazon-sports" / "sequences.txt.gz").pairs
+    sports = read_lists([real_data / "amazon-sports" / "sequences.txt.gz"])[0].pairs
     assert informative_order(sports, "sports") is sports
-    gowalla = read_lists(real_data / "gowalla" / "train.txt.gz").pairs
+    gowalla = read_lists([real_data / "gowalla" / "train.txt.gz"])[0].pairs
     shuffled = gowalla.rank(rng.random(len(gowalla)))
     assert informative_order(replace(gowalla, order=shuffled), "shuffled").order is None
 

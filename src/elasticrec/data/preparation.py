@@ -14,7 +14,7 @@ from elasticrec.data.filtering import keep_frequent
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_frame
-from elasticrec.data.readers.lists import read_lists_together
+from elasticrec.data.readers.lists import read_lists
 from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read, with_titles
 from elasticrec.data.sequence import SequenceConfig, informative_order
 from elasticrec.data.split import Split
@@ -201,7 +201,7 @@ def _read_published(source: Any, config: PrepareConfig) -> tuple[Interactions, I
     assert config.test is not None
     if isinstance(source, str | Path) and (config.format or format_of(source)) == "lists":
         with stage(f"reading {source} and {config.test}"):
-            train, test = read_lists_together(
+            train, test = read_lists(
                 [source, config.test], id_lists=config.id_lists, name=config.name
             )
         return train, test

@@ -10,7 +10,6 @@ from elasticrec.data.readers.lists import (
     parse_numbers,
     read_id_list,
     read_lists,
-    read_lists_together,
 )
 from elasticrec.errors import InputError
 
@@ -38,21 +37,21 @@ def test_numbers_are_what_int_gives(rows, space, newline, ends):
 
 @pytest.mark.parametrize("name", ["train.txt", "train.txt.gz"])
 def test_one_file(tmp_path, name):
-    whole = read_lists(written(tmp_path, "0 3 1\n2 1 1 1\n2 0\n", name))
+    whole = read_lists([written(tmp_path, "0 3 1\n2 1 1 1\n2 0\n", name)])[0]
     assert [whole.pairs.of(user).tolist() for user in range(3)] == [[1, 3], [], [0, 1]]
     assert whole.user_ids.values.tolist() == [0, 1, 2]
     assert whole.name == tmp_path.name
 
 
 def test_the_name_is_the_folders_for_a_train_file_only(tmp_path):
-    assert read_lists(written(tmp_path, "0 1\n", "clicks.txt.gz")).name == "clicks"
-    assert read_lists(written(tmp_path, "0 1\n"), name="mine").name == "mine"
+    assert read_lists([written(tmp_path, "0 1\n", "clicks.txt.gz")])[0].name == "clicks"
+    assert read_lists([written(tmp_path, "0 1\n")], name="mine")[0].name == "mine"
 
 
 def test_published_parts_share_users_and_items(tmp_path):
     train = written(tmp_path, "0 0 1\n1 2\n")
     test = written(tmp_path, "0 5\n1 \n3 0\n4\n", "test.txt")
-    known, held_out = read_lists_together([train, test])
+    known, held_out = read_lists([train, test])
     assert known.pairs.n_users == held_out.pairs.n_users == 5
     assert known.pairs.n_items == held_out.pairs.n_items == 6
     assert held_out.pairs.per_user.tolist() == [1, 0, 0, 1, 0]
@@ -63,7 +62,7 @@ def test_original_ids_from_the_lists_beside(tmp_path):
     train = written(tmp_path, "0 0 1\n1 1\n")
     written(tmp_path, "org_id remap_id\nAB c 0\n007 1\n", "user_list.txt.gz")
     written(tmp_path, "org_id remap_id\n90 2\n\n70 0\n80 1\n", "item_list.txt")
-    whole = read_lists(train, id_lists=True)
+    whole = read_lists([train], id_lists=True)[0]
     assert whole.user_ids.values.tolist() == ["AB c", "007"]
     assert whole.item_ids.values.tolist() == [70, 80, 90]
     assert whole.pairs.n_items == 3
@@ -95,7 +94,7 @@ def test_id_lists_with_leading_zeros_stay_text(tmp_path):
 def test_what_is_no_list_is_refused_by_line(tmp_path, content, message):
     path = written(tmp_path, content)
     with pytest.raises(InputError, match=re.escape(message)) as caught:
-        read_lists(path)
+        read_lists([path])
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -115,12 +114,12 @@ def test_a_broken_id_list_is_refused(tmp_path, content, message):
     written(tmp_path, "org_id remap_id\n1 0\n2 1\n", "item_list.txt")
     written(tmp_path, content, "user_list.txt")
     with pytest.raises(InputError, match=re.escape(message)):
-        read_lists(train, id_lists=True)
+        read_lists([train], id_lists=True)[0]
 
 
 def test_a_missing_id_list_is_named(tmp_path):
     with pytest.raises(InputError, match=r"has no user_list.txt or user_list.txt.gz"):
-        read_lists(written(tmp_path, "0 1\n"), id_lists=True)
+        read_lists([written(tmp_path, "0 1\n")], id_lists=True)
 
 
 def test_half_a_million_numbers_are_read_right(rng):

@@ -131,9 +131,9 @@ def test_lists_and_goodbooks_are_read_without_polars(tmp_path):
 
 def test_a_matrix():
     matrix = csr_matrix(np.array([[0, 5, 2], [0, 0, 0], [3, 0, 0]]))
-    whole = from_csr(matrix, user_ids=["a", "b", "c"], titles=["x", "y", "z"], name="m")
+    whole = from_csr(matrix, name="m")
     assert [whole.pairs.of(u).tolist() for u in range(3)] == [[1, 2], [], [0]]
-    assert whole.user_ids.values.tolist() == ["a", "b", "c"]
+    assert whole.user_ids.values.tolist() == [0, 1, 2]
     assert whole.item_ids.values.tolist() == [0, 1, 2]
     assert from_csr(matrix, min_rating=3).pairs.items.tolist() == [1, 0]
 
@@ -154,19 +154,6 @@ def test_values_that_mean_nothing_are_refused(value, least, refused):
 def test_explicit_zeros_and_repeated_cells_of_a_matrix():
     cells = coo_matrix(([1.0, 0.0, 1.0], ([0, 0, 0], [1, 2, 1])), shape=(1, 3))
     assert from_csr(cells).pairs.items.tolist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"user_ids": [1]}, "1 ids for 2 rows, expected one different each"),
-        ({"item_ids": [1, 1]}, "2 ids for 2 columns, expected one different each"),
-        ({"titles": ["x"]}, "1 titles for 2 columns, expected one each"),
-    ],
-)
-def test_ids_that_do_not_fit_a_matrix_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        from_csr(csr_matrix(np.eye(2)), **options)
 
 
 def test_what_is_no_matrix_is_refused():

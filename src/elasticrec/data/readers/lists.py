@@ -67,38 +67,21 @@ def _not_a_number(content: bytes, at: int, path: Path | str) -> InputError:
     )
 
 
-@dataclass(frozen=True)
-class UserItems:
-    """Users and items of one file as parallel arrays, in the order of the file."""
-
-    users: np.ndarray
-    """(n,) int64."""
-    items: np.ndarray
-    """(n,) int64."""
-    n_users: int
-    """One more than the largest user number; a user may have no items."""
-
-
 def read_lists(
-    path: Path | str, *, id_lists: bool = False, name: str | None = None
-) -> Interactions:
-    """The interactions of one `user item item …` file; its numbers stay the dense numbers.
-
-    Args:
-        id_lists: take original ids from `user_list.txt` and `item_list.txt` beside the file.
-        name: of the data set; the folder's name where the file is a `train…` one.
-    """
-    return read_lists_together([path], id_lists=id_lists, name=name)[0]
-
-
-def read_lists_together(
     paths: Sequence[Path | str], *, id_lists: bool = False, name: str | None = None
 ) -> list[Interactions]:
-    """The interactions of several files, such as train and test, over the same users and items."""
+    """The interactions of `user item item …` files, such as train and test, over the same numbers.
+
+    These stay the dense numbers; a user may have no items.
+
+    Args:
+        id_lists: take original ids from `user_list.txt` and `item_list.txt` beside the first file.
+        name: of the data set; the folder's name where the file is a `train…` one.
+    """
     files = [_columns(path) for path in paths]
     path = Path(paths[0])
-    user_ids = Ids.dense(max(file.n_users for file in files))
-    item_ids = Ids.dense(max(int(file.items.max()) + 1 for file in files))
+    user_ids = Ids.dense(max(n_users for _, _, n_users in files))
+    item_ids = Ids.dense(max(int(items.max()) + 1 for _, items, _ in files))
     if id_lists:
         user_ids = read_id_list(_beside(path, "user_list.txt"), at_least=len(user_ids))
         item_ids = read_id_list(_beside(path, "item_list.txt"), at_least=len(item_ids))
@@ -106,13 +89,13 @@ def read_lists_together(
         called = plain_name(path)
         name = path.resolve().parent.name if called.startswith("train") else called
     return [
-        Interactions.of_columns(file.users, file.items, user_ids, item_ids, ordered=True, name=name)
-        for file in files
+        Interactions.of_columns(users, items, user_ids, item_ids, ordered=True, name=name)
+        for users, items, _ in files
     ]
 
 
-def _columns(path: Path | str) -> UserItems:
-    """The pairs of one file; the first number on a line is the user."""
+def _columns(path: Path | str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Users and items of one file, the first number on a line being the user; and the users."""
     numbers = parse_numbers(read_bytes(path), path)
     first = np.diff(numbers.lines, prepend=-1) > 0
     limit = len(numbers.values) * 4 + SPARE_NUMBERS  # dense numbers: a huge one would cost memory
@@ -127,7 +110,7 @@ def _columns(path: Path | str) -> UserItems:
     if not len(items):
         raise InputError(f"{path}: has no items, expected lines of `user item item …`")
     owner = np.cumsum(first)[~first] - 1
-    return UserItems(users[owner], items, int(users.max()) + 1)
+    return users[owner], items, int(users.max()) + 1
 
 
 def _beside(path: Path, name: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from glob import has_magic
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from elasticrec.addresses import fetched, files_at, is_address
-from elasticrec.data.ids import Ids, as_objects
+from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns, position
 from elasticrec.data.readers.expressions import RowChoice, names_in
@@ -92,7 +92,7 @@ def read(
         if len(files) > 1:
             raise InputError(f"{source}: holds {len(files)} files, expected one of lists")
         with fetched(files[0]) as path:
-            return read_lists(only_member(path), id_lists=id_lists, name=name)
+            return read_lists([only_member(path)], id_lists=id_lists, name=name)[0]
 
     opened: set[Path | str] = set()
 
@@ -140,20 +140,14 @@ def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool
 def from_csr(
     matrix: Any,
     *,
-    user_ids: Iterable[Any] | None = None,
-    item_ids: Iterable[Any] | None = None,
     min_rating: float | None = None,
     where: str | None = None,
     weight: str | None = None,
-    titles: Iterable[str] | None = None,
     name: str = "data",
 ) -> Interactions:
     """The interactions at the non-zero places of a scipy sparse (users, items) matrix.
 
-    Args:
-        user_ids: one per row, row numbers where not given; `item_ids` one per column.
-        min_rating: leave out values below it.
-        where, weight: as in `Columns`; the one column is called `value`.
+    Numbers of rows and columns are the ids; `where` and `weight` call the values `value`.
     """
     if not hasattr(matrix, "tocoo"):
         kind = type(matrix).__name__
@@ -178,17 +172,9 @@ def from_csr(
         rows, weights = choice.of(column)
         choice.finish()
         kept = kept[rows]
-    users = Ids.dense(n_users) if user_ids is None else Ids.of(user_ids)
-    items = Ids.dense(n_items) if item_ids is None else Ids.of(item_ids)
-    for ids, n, axis in ((users, n_users, "rows"), (items, n_items, "columns")):
-        if len(ids) != n or len(set(ids.values.tolist())) != n:
-            raise InputError(f"{name}: {len(ids)} ids for {n} {axis}, expected one different each")
-    named = None if titles is None else as_objects(list(titles))
-    if named is not None and len(named) != n_items:
-        raise InputError(f"{name}: {len(named)} titles for {n_items} columns, expected one each")
     shape = {"n_users": n_users, "n_items": n_items}
     pairs = Pairs.from_arrays(cells.row[kept], cells.col[kept], **shape, weights=weights)
-    return Interactions(pairs, users, items, titles=named, name=name)
+    return Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name=name)
 
 
 def over_same_ids(train: Interactions, test: Interactions) -> tuple[Interactions, Interactions]:
