@@ -83,8 +83,8 @@ class Numbers:
         self._type: pl.DataType | None = None
         self._codes = pl.Categorical(pl.Categories.random())
         self._kept = pl.Series([], dtype=self._codes)  # polars forgets codes that no series has
-        self._numbers = Spool(np.uint32)
-        self._listed: list[Any] = []
+        self._numbers, self._listed = Spool(np.int32), list[Any]()
+        self._place = np.empty(0, dtype=np.int32)  # of a code's text in the list, or -1
 
     def add(self, column: pl.Series, where: Where) -> None:
         """Number the ids of one more batch by their first appearance."""
@@ -95,11 +95,14 @@ class Numbers:
             raise InputError(f"{where(0)}: {found}, expected {self._type} as before")
         self._type = column.dtype
         texts = column.cast(pl.String)
-        numbers = texts.cast(self._codes).to_physical().to_numpy()
-        rows = np.flatnonzero(numbers >= len(self._listed))
-        _, first = np.unique(numbers[rows], return_index=True)
+        codes = texts.cast(self._codes).to_physical().to_numpy()
+        more = max(0, int(codes.max()) + 1 - len(self._place))
+        self._place = np.append(self._place, np.full(more, -1, dtype=np.int32))
+        rows = np.flatnonzero(self._place[codes] < 0)
+        new, first = np.unique(codes[rows], return_index=True)
+        self._place[new] = len(self._listed) + np.arange(len(new))
         self._listed += texts.gather(rows[first]).to_list()
-        self._numbers.add(numbers)
+        self._numbers.add(self._place[codes])
 
     def finish(self, source: str) -> np.ndarray:
         """The number of each row; `ids` are known from now on."""
