@@ -61,8 +61,9 @@ def navigation() -> list[dict[str, Any]]:
         "Recipes": ["recipes.md", "data.md", "scale.md", "deploy.md"],
         "Runtimes": ["runtimes.md", "stream-format.md", *devices],
         "Reference": ["api.md", "cli.md", "http-api.md"],
-        "Results": ["results.md", "results/table2.md", "results/protocol.md", "results/orders.md",
-                    "results/rule.md", "results/rivals.md", "results/privacy.md",
+        "Results": ["results.md", "results/table2.md", "results/protocol.md", "results/formats.md",
+                    "results/orders.md", "results/rule.md", "results/rivals.md",
+                    "results/privacy.md",
                     "results/first-release.md", "experiments.md", "benchmarks.md"],
         "Project": ["contributing.md", "changelog.md", "reporting.md"],
     }  # fmt: skip

@@ -13,6 +13,7 @@ from experiments import (  # noqa: E402
     equal_bytes,
     figures,
     first_release,
+    formats,
     orders,
     privacy,
     protocol,
@@ -48,6 +49,7 @@ worth](results/table2.md); [protocol](results/protocol.md).
 {verdict}
 ## More
 
+- [The format](results/formats.md) against the first release's, on equal tables.
 - [The order](results/orders.md) that `fit` finds, against simple ones.
 - [Privacy](results/privacy.md): what a stream reveals, and what support costs.
 - [The paper's table, and the first release's rivals](results/first-release.md), which were trained
@@ -181,6 +183,12 @@ Seconds of lines are those of processes that shared one GPU, so they are upper b
 """
 
 
+def formats_page() -> str:
+    """Both formats at every size."""
+    shown = formats.leads()
+    return f"# The stream against the first release's format\n\n{shown or NOT_YET}"
+
+
 def orders_page() -> str:
     """Three orders at every size."""
     parts = ["# The order of the stream\n"]
@@ -267,6 +275,7 @@ PAGES = {
     "results/table2.md": table2_page,
     "results/protocol.md": protocol_page,
     "results/rule.md": rule_page,
+    "results/formats.md": formats_page,
     "results/orders.md": orders_page,
     "results/rivals.md": rivals_page,
     "results/privacy.md": privacy_page,

@@ -12,6 +12,7 @@ from experiments import (
     comparing,
     default,
     first_release,
+    formats,
     lines,
     orders,
     rivals,
@@ -26,6 +27,19 @@ def invoke(app, *arguments):
     assert answer.exit_code == 0, answer.output
     assert "FAILED" not in answer.output
     return answer.output
+
+
+def test_formats_are_compared_at_equal_bytes(results, data, small_preset):
+    told = invoke(formats.app, "--dataset", "goodbooks", "--data", data)
+    found = lines.read("formats")
+    assert {line["method"] for line in found} == {formats.STREAM, formats.OLD}
+    assert all(line["file_bytes"] <= line["bytes_per_item"] * 300 for line in found)
+    tested = tables.leads("formats", formats.STREAM, formats.OLD)
+    assert tested
+    assert all(lead.p is not None for lead in tested)
+    assert f"{len(tested)} tests made" in told
+    again = invoke(formats.app, "--dataset", "goodbooks", "--data", data)  # nothing is left
+    assert again.strip() == "0 tests made"
 
 
 def test_a_kept_table_is_measured_instead_of_a_trained_one(results, data, small_preset, tmp_path):
