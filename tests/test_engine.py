@@ -76,6 +76,15 @@ def test_the_shard_of_a_killed_worker_is_done_again(tmp_path):
     assert (tmp_path / "left").read_text() == "0"
 
 
+def test_a_worker_that_died_while_it_had_nothing_to_do_is_replaced():
+    table = {"table": np.arange(9)}
+    with using("processes", workers=1):
+        ((_, worker), _) = map_shards(doubled, [1, 2], table)
+        os.kill(worker, signal.SIGKILL)
+        time.sleep(0.2)
+        assert [value for value, _ in map_shards(doubled, [3, 4], table)] == [6, 8]
+
+
 def test_a_shard_that_kills_all_its_workers_is_refused(tmp_path):
     (tmp_path / "left").write_text("9")
     with using("processes", workers=2), pytest.raises(InputError, match="ended with -9"):

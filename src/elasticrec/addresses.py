@@ -83,10 +83,12 @@ def fetched(path: Path | str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         with reaching(str(path)) as (store, inner):
             copy = Path(folder) / Path(inner).name
-            for each in store.find(inner) if store.isdir(inner) else [inner]:
-                local = copy / each.removeprefix(inner).lstrip("/")
-                local.parent.mkdir(parents=True, exist_ok=True)
-                store.get_file(each, str(local))
+            if store.isdir(inner):
+                copy.mkdir()
+                for each in store.find(inner, maxdepth=1):
+                    store.get_file(each, str(copy / Path(each).name))
+            else:
+                store.get_file(inner, str(copy))
         try:
             yield copy
         except InputError as error:

@@ -9,12 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from elasticrec.engine import map_shards
 from elasticrec.errors import InputError
 from elasticrec.files import save_bytes, writing, written_whole
-from elasticrec.recommending import Asked, Ranker
+from elasticrec.recommending import Ranker
 
 if TYPE_CHECKING:
     from elasticrec.data.histories import Id
@@ -26,29 +24,37 @@ CHUNK = 4096
 """Users of a chunk."""
 
 
-def write_lists(ranker: Ranker, users: Iterable[Id], out: Path, **asked: Any) -> int:
+def write_lists(
+    ranker: Ranker,
+    users: Iterable[Id],
+    out: Path,
+    *,
+    k: int = 20,
+    exclude: Iterable[Id] = (),
+    diversity: float = 0.0,
+) -> int:
     """Write a row for each of the k best items of every user; the number of users.
 
     Chunks go by the engine in use, and wait beside the file until all are there.
-
-    Args:
-        asked: `k`, `exclude`, `only` and `diversity`, as of `Ranker.recommend_many`.
     """
     if out.suffix not in KINDS:
         raise InputError(f"{out}: expected a name that ends in {', '.join(KINDS)}")
-    numbers, wanted = ranker.histories.users(users), ranker.asked(**asked)
+    users_known, items_known = ranker.split.user_ids, ranker.split.item_ids
+    names = users_known.take(ranker.histories.users(users)).values.tolist()
+    barred = items_known.take(ranker.histories.items(exclude, "excluded")).values.tolist()
+    asked = {"k": k, "exclude": barred, "diversity": diversity}
     place = out.with_name(f"{out.name}.parts")
-    starts = range(0, len(numbers), CHUNK)
+    starts = range(0, len(names), CHUNK)
     parts = {start: place / f"{start:012}{out.suffix}" for start in starts}
-    what = [ranker.model.hash_of("stream"), ranker.n_bytes, wanted, CHUNK, out.suffix]
-    digest = hashlib.sha256(repr(what).encode() + numbers.tobytes()).hexdigest()
+    what = [ranker.model.hash_of("stream"), ranker.n_bytes, asked, CHUNK, names]
+    digest = hashlib.sha256(repr(what).encode()).hexdigest()
     with writing(place):
         if not (place / digest).exists():  # new, or of another run
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
             (place / digest).touch()
         missing = [start for start in starts if not parts[start].exists()]
-        chunks = map_shards(_chunk, missing, (ranker, numbers, wanted, out.suffix))
+        chunks = map_shards(_chunk, missing, (ranker, names, asked, out.suffix))
         for start, content in zip(missing, chunks, strict=True):
             save_bytes(parts[start], content)
     with written_whole(out) as file:
@@ -59,17 +65,17 @@ def write_lists(ranker: Ranker, users: Iterable[Id], out: Path, **asked: Any) ->
         else:
             file.writelines(part.read_bytes() for part in parts.values())
     shutil.rmtree(place)
-    return len(numbers)
+    return len(names)
 
 
-def _chunk(shared: tuple[Ranker, np.ndarray, Asked, str], start: int) -> bytes:
+def _chunk(shared: tuple[Ranker, list[Id], dict[str, Any], str], start: int) -> bytes:
     """The rows of some users, as they stand in the file."""
     import polars as pl
 
-    ranker, numbers, asked, kind = shared
+    ranker, names, asked, kind = shared
     rows = [
         (user, place, each.id, float(f"{each.score:.6g}"), each.title or "")
-        for user, listed in ranker.lists(numbers[start : start + CHUNK], asked)
+        for user, listed in ranker.recommend_many(names[start : start + CHUNK], **asked)
         for place, each in enumerate(listed, start=1)
     ]
     user, item = _type(ranker.split.user_ids), _type(ranker.split.item_ids)

@@ -12,12 +12,13 @@ import multiprocessing
 import os
 import pickle
 import shutil
+import signal
 import tempfile
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,6 +40,7 @@ R = TypeVar("R")
 Work = Callable[[Any, T], R]
 """Does one shard, given what all share: a function that other processes find in its module."""
 NAMES = ("serial", "processes", "ray")
+THREADS = "OMP_NUM_THREADS"
 TRIES = 3
 """Workers that may die of one shard before it counts as failed."""
 PATIENCE = 5.0
@@ -119,7 +121,8 @@ class Processes(Engine):
                 while waiting and len(busy) < self.workers:
                     worker = self._idle.pop() if self._idle else _spawned()
                     worker.number = waiting.popleft()
-                    worker.connection.send((work, folder, shards[worker.number]))
+                    with suppress(OSError):  # died in the meantime: nothing will come from it
+                        worker.connection.send((work, folder, shards[worker.number]))
                     busy[worker.connection] = worker
                 for ready in wait(list(busy), timeout=1.0):
                     worker = busy.pop(ready)  # type: ignore[call-overload]
@@ -156,19 +159,20 @@ def _given_up(why: str) -> Outcome[Any]:
 def _spawned() -> _Worker:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process, before = context.Process(target=_serve, args=(there,)), dict(os.environ)
-    os.environ["OMP_NUM_THREADS"] = "1"  # read by the libraries as they are imported there
+    process, before = context.Process(target=_serve, args=(there,)), os.environ.get(THREADS)
+    os.environ[THREADS] = "1"  # read by the libraries as they are imported there
     try:
         process.start()
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        del os.environ[THREADS]
+        os.environ.update({} if before is None else {THREADS: before})
     there.close()
     return _Worker(process, here)
 
 
 def _serve(connection: Connection) -> None:
     """Work off the shards that come, until the other side is gone or one fails."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that has the workers
     held, shared = "", None
     while True:
         try:
@@ -219,6 +223,7 @@ class Ray(Engine):
     """A Ray cluster: what shards share goes once to each node; Ray repeats what a lost node had."""
 
     def __init__(self, address: str | None = None) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to others
         import ray
 
         self._owns = not ray.is_initialized()
@@ -235,7 +240,7 @@ class Ray(Engine):
         waiting, busy = deque(range(len(shards))), dict[Any, int]()
         try:
             while (waiting or busy) and monotonic() < until:
-                most = 2 * int(ray.cluster_resources().get("CPU", 1))
+                most = max(1, 2 * int(ray.cluster_resources().get("CPU", 1)))
                 while waiting and len(busy) < most:
                     number = waiting.popleft()
                     busy[attempt.remote(work, held, shards[number])] = number
@@ -326,7 +331,7 @@ def map_shards(
 
 def cores() -> int:
     """The threads that this process may have: $OMP_NUM_THREADS, or one per core."""
-    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    given = os.environ.get(THREADS, "").partition(",")[0]
     return max(1, int(given)) if given.isdigit() else _all_cores()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 from elasticrec.data.histories import Histories, Id
 from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
+from elasticrec.evaluation.ranking import users_at_once
 from elasticrec.model import FILES, Model
 from elasticrec.space import Budget
 
@@ -30,18 +31,6 @@ class Recommendation:
     """The number by which the list is sorted; comparable within one list only."""
     title: str | None = None
     """The item's title, where known."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is wanted of lists, in numbers."""
-
-    k: int
-    barred: tuple[int, ...]
-    """Items that are not listed."""
-    only: tuple[int, ...] | None
-    """Items to choose from; None for all."""
-    diversity: float
 
 
 class Ranker:
@@ -81,14 +70,16 @@ class Ranker:
             only: original ids to choose from; None for all.
             diversity: from 0 to 1: how much it counts that an item differs from those above it.
         """
-        asked = self.asked(k, exclude, only, diversity)
+        _check(k, diversity)
         if items is not None and user is None:
             history = self.histories.of_items(items)
         elif user is not None and items is None:
             history = self.histories.of_users(self.histories.user(user))
         else:
             raise InputError("expected a user or a list of items, and not both")
-        return next(self._lists(history, asked))
+        hidden = history.union(self.histories.pairs([self.histories.items(exclude, "excluded")]))
+        chosen = None if only is None else self.histories.items(only, "allowed")
+        return next(self._lists(history, hidden, k, chosen, diversity))
 
     def recommend_many(
         self,
@@ -108,49 +99,31 @@ class Ranker:
             items: histories instead of users, each as in `recommend`; a place in their sequence,
                 from 0, then stands for an id.
         """
-        asked = self.asked(k, exclude, only, diversity)
+        _check(k, diversity)
         if users is not None and items is not None:
             raise InputError("expected users or items, and not both")
-        if items is None:
-            everyone = np.arange(len(self.split.user_ids))
-            return self.lists(everyone if users is None else self.histories.users(users), asked)
-        names, histories = self.histories.of_many(items)
-        return self._in_batches(names, np.arange(len(names)), histories.rows, asked)
-
-    def asked(
-        self,
-        k: int = 20,
-        exclude: Iterable[Id] = (),
-        only: Iterable[Id] | None = None,
-        diversity: float = 0.0,
-    ) -> Asked:
-        """What is wanted, checked; unknown items are skipped, and a warning is logged."""
-        _check(k, diversity)
-        barred = tuple(self.histories.items(exclude, "excluded").tolist())
-        chosen = None if only is None else self.histories.items(only, "allowed").tolist()
-        return Asked(k, barred, None if chosen is None else tuple(chosen), diversity)
-
-    def lists(self, numbers: np.ndarray, asked: Asked) -> Iterator[tuple[Id, list[Recommendation]]]:
-        """Ids and lists of users of the data, by their numbers."""
-        names = self.split.user_ids.take(numbers).values.tolist()
-        return self._in_batches(names, numbers, self.histories.of_users, asked)
-
-    def _in_batches(
-        self,
-        names: list[Id],
-        rows: np.ndarray,
-        histories: Callable[[np.ndarray], Pairs],
-        asked: Asked,
-    ) -> Iterator[tuple[Id, list[Recommendation]]]:
-        """Each person's name and list; only the histories of a batch are held."""
-        from elasticrec.evaluation.ranking import users_at_once
-
+        if items is not None:
+            names, histories = self.histories.of_many(items)
+        else:
+            ids = self.split.user_ids
+            numbers = np.arange(len(ids)) if users is None else self.histories.users(users)
+            names, histories = ids.take(numbers).values.tolist(), self.histories.of_users(numbers)
+        barred = self.histories.items(exclude, "excluded")
+        chosen = None if only is None else self.histories.items(only, "allowed")
         size = min(_USERS_AT_ONCE, users_at_once(self.split.n_items, "cpu"))
-        for start in range(0, len(names), size):
-            some = slice(start, start + size)
-            yield from zip(names[some], self._lists(histories(rows[some]), asked), strict=True)
 
-    def _lists(self, histories: Pairs, asked: Asked) -> Iterator[list[Recommendation]]:
+        def found() -> Iterator[tuple[Id, list[Recommendation]]]:
+            for start in range(0, len(names), size):
+                some = histories.rows(np.arange(start, min(start + size, len(names))))
+                hidden = some.union(self.histories.pairs([barred] * some.n_users))
+                lists = self._lists(some, hidden, k, chosen, diversity)
+                yield from zip(names[start : start + some.n_users], lists, strict=True)
+
+        return found()  # bad arguments are refused before the first list is asked for
+
+    def _lists(
+        self, histories: Pairs, hidden: Pairs, k: int, only: np.ndarray | None, diversity: float
+    ) -> Iterator[list[Recommendation]]:
         """A list for each history."""
         from elasticrec.evaluation.measure import add_votes
         from elasticrec.evaluation.toplist import VARIED_AMONG, top_items, varied
@@ -158,12 +131,9 @@ class Ranker:
         scores = self.scorer.scores(self.scorer.persons(histories))
         add_votes(scores, self.votes.of(histories))
         self.scorer.hide_unlisted(scores)
-        if asked.only is not None:
-            outside = np.setdiff1d(np.arange(self.split.n_items), asked.only)
+        if only is not None:
+            outside = np.setdiff1d(np.arange(self.split.n_items), only)
             scores[:, outside] = -np.inf
-        k, diversity = asked.k, asked.diversity
-        barred = np.array(asked.barred, dtype=np.int32)
-        hidden = histories.union(self.histories.pairs([barred] * histories.n_users))
         best = top_items(scores, VARIED_AMONG * k if diversity else k, hidden)
         for items, found in zip(best.items.numpy(), best.scores.numpy(), strict=True):
             listed = np.flatnonzero(items >= 0)

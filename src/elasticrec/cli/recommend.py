@@ -72,8 +72,8 @@ def recommend(
             return _print(listed, json)
         ranker = Ranker(Model.open(path), None if budget is None else Budget.parse(budget))
         if users_file is not None and out is not None:
-            asked = {"k": k, "exclude": _ids(exclude), "diversity": diversity}
-            n_users = write_lists(ranker, read_ids(users_file), out, **asked)
+            users, barred = read_ids(users_file), _ids(exclude)
+            n_users = write_lists(ranker, users, out, k=k, exclude=barred, diversity=diversity)
             return print(f"wrote the lists of {n_users:,} users to {out}")
         history = None if items is None else _ids(items)
         listed = ranker.recommend(

@@ -48,7 +48,7 @@ class Mirror:
 
     def _renew(self, store: AbstractFileSystem, name: str, root: str) -> None:
         """Copy a model whose files are others than before, and let its link lead to the copy."""
-        files = sorted(store.find(root, detail=True).items())
+        files = sorted(store.find(root, maxdepth=1, detail=True).items())
         state = [
             (path, each["size"], str(each.get("ETag", each.get("mtime")))) for path, each in files
         ]
@@ -56,9 +56,7 @@ class Mirror:
             return
         copy = Path(tempfile.mkdtemp(dir=self.folder, prefix=f".{name}-"))
         for path, _ in files:
-            local = copy / path.removeprefix(f"{root}/")
-            local.parent.mkdir(parents=True, exist_ok=True)
-            store.get_file(path, str(local))
+            store.get_file(path, str(copy / Path(path).name))
         link = copy.with_name(f"{copy.name}.link")
         link.symlink_to(copy)
         os.replace(link, self.folder / name)
