@@ -173,26 +173,31 @@ def _named(cell: Cell | None) -> str:
 
 
 def verdict(part: str) -> str:
-    """One sentence on how often ours leads every rival with equal information, and where not."""
-    ahead, sure, missed, n = 0, 0, list[str](), 0
+    """How often ours leads every rival with equal information, and where it does not."""
+    rows, ahead, sure, n = list[list[str]](), 0, 0, 0
     for dataset in tables.datasets(measured(part)):
         for metric in METRICS:
-            found = cells(dataset, metric, part)
+            found, missed = cells(dataset, metric, part), list[str]()
             for size in CLAIMED:
                 here = [x for x in found if x.size == size and x.method in rivals_of(found)]
                 if not here:
                     continue
-                n += 1
                 least = min(here, key=lambda cell: cell.lead)
-                ahead += least.lead > 0
-                if all(cell.lead > 0 and cell.is_sure for cell in here):
-                    sure += 1
-                elif least.lead <= 0:
-                    name = metric.replace("recall", "Recall").replace("ndcg", "NDCG")
-                    missed.append(f"{tables.title(dataset)} {name} at {size:g} "
-                                  f"({least.lead:+.1%} against {least.method})")  # fmt: skip
+                n, ahead = n + 1, ahead + (least.lead > 0)
+                sure += all(cell.lead > 0 and cell.is_sure for cell in here)
+                if least.lead <= 0:
+                    missed.append(f"{size:g} ({least.shown}, {least.method})")
+            if missed:
+                name = metric.replace("recall", "Recall").replace("ndcg", "NDCG")
+                rows.append([f"{tables.title(dataset)}, {name}", ", ".join(missed)])
     if not n:
         return "Rivals were not measured yet.\n"
-    text = f"Of {n} cells (data set, metric, size), ours leads every rival in {ahead}; "
-    text += f"in {sure} both tests are sure of each lead."
-    return text + (f" It does not lead in: {'; '.join(missed)}.\n" if missed else "\n")
+    text = (
+        f"Of {n} cells (data set, metric, size), ours leads every rival in {ahead}; in {sure} both "
+        "tests are sure of every lead."
+    )
+    if not rows:
+        return f"{text}\n"
+    return f"{text} It does not lead here:\n\n" + tables.table(
+        ["data set and metric", "bytes per item (lead over the best rival)"], rows
+    )

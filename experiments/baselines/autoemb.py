@@ -24,9 +24,15 @@ from elasticrec.data.split import Split
 from elasticrec.space import FLOAT_BYTES, Budget
 from elasticrec.training.rows import Tables
 from experiments.baselines.composed import Maker, scaled, scales_of
-from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
+from experiments.baselines.contract import (
+    SCALE_ENDS_BYTES,
+    BudgetTooSmall,
+    Fitted,
+    Stored,
+    code_scales,
+    decoder,
+)
 from experiments.baselines.fitting import LARGEST, fit_vectors, logistic, our_config, paper_config
-from experiments.baselines.packing import SCALE_ENDS_BYTES, code_scales
 
 PAPER_EPOCHS, OUR_EPOCHS = 32, 28
 RATIOS = (1, 2, 4)

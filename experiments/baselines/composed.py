@@ -15,9 +15,8 @@ from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import Leaves, Tables, take
 from elasticrec.training.sampler import Batch
 from elasticrec.training.setup import first_vectors
-from experiments.baselines.contract import Stored
+from experiments.baselines.contract import Stored, code_scales, decode_scales
 from experiments.baselines.fitting import Training
-from experiments.baselines.packing import code_scales, decode_scales
 
 
 class Composition(Protocol):

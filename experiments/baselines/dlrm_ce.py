@@ -23,7 +23,7 @@ from elasticrec.data.split import Split
 from elasticrec.space import FLOAT_BYTES, Budget
 from elasticrec.training.rows import Tables
 from experiments.baselines.composed import Maker, scaled, scales_of
-from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
+from experiments.baselines.contract import SCALE_ENDS_BYTES, BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import (
     LARGEST,
     by_popularity,
@@ -32,7 +32,6 @@ from experiments.baselines.fitting import (
     our_config,
     paper_config,
 )
-from experiments.baselines.packing import SCALE_ENDS_BYTES
 
 PAPER_EPOCHS, OUR_EPOCHS = 32, 28
 COUNT_BYTES = 4

@@ -22,7 +22,7 @@ import torch
 from elasticrec.data.split import Split
 from elasticrec.space import FLOAT_BYTES, Budget
 from experiments.baselines.composed import Maker, scaled, scales_of
-from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
+from experiments.baselines.contract import SCALE_ENDS_BYTES, BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.esapn_policy import Search
 from experiments.baselines.fitting import (
     LARGEST,
@@ -33,7 +33,6 @@ from experiments.baselines.fitting import (
     reseeded,
 )
 from experiments.baselines.mixed_sizes import MixedSizes, beside_bytes, from_sizes, stored_sizes
-from experiments.baselines.packing import SCALE_ENDS_BYTES
 
 PAPER_EPOCHS, OUR_EPOCHS = 32, 28
 SEARCH_SHARE = 4

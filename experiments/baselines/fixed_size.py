@@ -1,4 +1,12 @@
-"""Tables of one fixed dimension, the largest that fits: as float32, or as bytes with scales."""
+"""PMF and LightGCN in tables of one fixed dimension: as float32, or as bytes with scales.
+
+PMF (Mnih & Salakhutdinov, NIPS '07) has a vector per user and per item, by squared errors. Left
+open for ranking: the ratings are all ones, so each pair visited brings some items its user has not,
+drawn uniformly, as zeros; Gaussian priors are L2 on every row a batch uses. With our loss it is the
+base `mf`, with or without aggregation. LightGCN (He et al., SIGIR '20) propagates vectors over the
+graph of users and items; a device is sent what propagation leaves. Its paper samples one unseen
+item per pair for BPR; of several the hardest may count instead, which is tried as well.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +20,16 @@ import numpy as np
 from elasticrec.data.split import Split
 from elasticrec.space import FLOAT_BYTES, Budget
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
-from experiments.baselines.fitting import LARGEST, Training, blocks_of
+from experiments.baselines.fitting import (
+    LARGEST,
+    OUR_TRIALS,
+    Training,
+    blocks_of,
+    fit_vectors,
+    our_config,
+    paper_config,
+    squares,
+)
 
 HALF_BYTES = 2
 
@@ -91,3 +108,63 @@ def from_bytes(stored: Stored) -> np.ndarray:
     """(V, D) bytes times scales."""
     scales = stored["scales"].astype(np.float32)[:, None]
     return np.asarray(stored["numbers"].astype(np.float32) * scales)
+
+
+PMF_EPOCHS, PMF_OUR_EPOCHS = 40, 28
+PMF_TRIALS: dict[str, list[dict[str, Any]]] = {
+    "paper": [
+        {"negatives": 4, "l2": 0.01, "init_scale": 0.5},
+        {"negatives": 4, "l2": 0.05, "init_scale": 0.5},
+        {"negatives": 16, "l2": 0.01, "init_scale": 0.5},
+        {"negatives": 16, "l2": 0.05, "init_scale": 0.5},
+    ],
+    "ours": [*OUR_TRIALS[:3], OUR_TRIALS[1] | {"aggregation": False}],
+}
+
+
+def train_pmf(
+    split: Split, dimensions: int, *,
+    loss: str, settings: dict[str, Any], seed: int, device: str, epochs: int | None,
+) -> Training:  # fmt: skip
+    """The vectors of PMF by its own loss or by ours."""
+    if loss == "paper":
+        config = paper_config(dimensions, settings, seed, epochs or PMF_EPOCHS)
+        return fit_vectors(split, config, device, loss=squares)
+    config = our_config(split, dimensions, settings, seed, epochs or PMF_OUR_EPOCHS)
+    return fit_vectors(split, config, device)
+
+
+PMF = FixedSize("pmf", "float32", PMF_TRIALS, train_pmf)
+PMF_INT8 = FixedSize(
+    "pmf-int8", "int8", {"paper": PMF_TRIALS["paper"][::2], "ours": OUR_TRIALS[:2]}, train_pmf
+)
+
+
+LIGHTGCN_EPOCHS, LIGHTGCN_OUR_EPOCHS = 48, 24
+LIGHTGCN_TRIALS: dict[str, list[dict[str, Any]]] = {
+    "paper": [
+        {"layers": 3, "negatives": 1, "l2": 1e-4},
+        {"layers": 3, "negatives": 32, "l2": 1e-3, "init": "random", "init_scale": 0.8},
+    ],
+    "ours": [
+        {"layers": 1, "temperature": 0.07, "cooccurrence": 1.0},
+        {"layers": 2, "temperature": 0.1, "cooccurrence": 0.3},
+    ],
+}
+
+
+def train_lightgcn(
+    split: Split, dimensions: int, *,
+    loss: str, settings: dict[str, Any], seed: int, device: str, epochs: int | None,
+) -> Training:  # fmt: skip
+    """The vectors of LightGCN by its own loss or by ours."""
+    given = settings | {"base": "lightgcn", "aggregation": False}
+    if loss == "paper":
+        config = paper_config(dimensions, given, seed, epochs or LIGHTGCN_EPOCHS)
+    else:
+        config = our_config(split, dimensions, given, seed, epochs or LIGHTGCN_OUR_EPOCHS)
+    return fit_vectors(split, config, device)
+
+
+LIGHTGCN = FixedSize("lightgcn", "float32", LIGHTGCN_TRIALS, train_lightgcn)
+LIGHTGCN_INT8 = FixedSize("lightgcn-int8", "int8", LIGHTGCN_TRIALS, train_lightgcn)

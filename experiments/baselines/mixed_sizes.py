@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from elasticrec.training.rows import Tables
-from experiments.baselines.contract import Stored
-from experiments.baselines.packing import pack, packed_bytes, unpack
+from experiments.baselines.contract import Stored, pack, packed_bytes, unpack
 
 
 class MixedSizes:

@@ -7,18 +7,18 @@ import torch
 from elasticrec.data.interactions import Pairs
 from elasticrec.space import Budget
 from experiments.baselines import pruning, quantisers
-from experiments.baselines.codebooks import kmeans, nearest
-from experiments.baselines.contract import BudgetTooSmall
-from experiments.baselines.fixed_size import as_bytes, from_bytes
-from experiments.baselines.neighbours import cut_short, linear, shared, slots_within
-from experiments.baselines.packing import (
+from experiments.baselines.contract import (
+    BudgetTooSmall,
     code_scales,
     decode_scales,
     pack,
     packed_bytes,
     unpack,
 )
-from experiments.baselines.turning import turned
+from experiments.baselines.fixed_size import as_bytes, from_bytes
+from experiments.baselines.lightrec import kmeans, nearest
+from experiments.baselines.neighbours import cut_short, linear, shared, slots_within
+from experiments.baselines.pruning import turned
 
 
 def test_packed_numbers_come_back(rng):

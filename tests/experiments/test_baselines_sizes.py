@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from benchmarks.synthetic import planted_world
-from experiments.baselines import codebooks, dlrm_ce
+from experiments.baselines import dlrm_ce, lightrec
 from experiments.baselines.autoemb import candidates
-from experiments.baselines.codebooks import kmeans
 from experiments.baselines.composed import scaled
 from experiments.baselines.esapn import grow
 from experiments.baselines.esapn_policy import Search
 from experiments.baselines.fitting import fit_vectors, our_config
+from experiments.baselines.lightrec import kmeans
 from experiments.baselines.mixed_sizes import MixedSizes, from_sizes, stored_sizes
 
 
@@ -100,22 +100,22 @@ def test_more_codebooks_leave_less_over(rng):
     left, books, errors = items, [], []
     for _ in range(4):
         books.append(kmeans(left, 16, generator))
-        codes = codebooks.residual_codes(items, torch.stack(books))
-        left = items - codebooks.summed(torch.stack(books), codes)
+        codes = lightrec.residual_codes(items, torch.stack(books))
+        left = items - lightrec.summed(torch.stack(books), codes)
         errors.append(float(left.square().mean()))
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 0.35 * errors[0]
 
 
 def test_an_argmax_passes_on_the_gradient_of_a_softmax():
-    base = codebooks.Coded(torch.zeros(1, 2), torch.ones(3, 2), torch.zeros(2, 4, 2))
+    base = lightrec.Coded(torch.zeros(1, 2), torch.ones(3, 2), torch.zeros(2, 4, 2))
     generator = torch.Generator().manual_seed(0)
     items = torch.randn(5, 2, generator=generator, requires_grad=True)
     books = torch.randn(2, 4, 2, generator=generator, requires_grad=True)
     found = base.sums(items, books)
-    codes = codebooks.residual_codes(items.detach(), books.detach())
+    codes = lightrec.residual_codes(items.detach(), books.detach())
     np.testing.assert_allclose(
-        found.detach(), codebooks.summed(books.detach(), codes), atol=1e-6
+        found.detach(), lightrec.summed(books.detach(), codes), atol=1e-6
     )  # what is used is what will be stored
     of_items, of_books = torch.autograd.grad(found.square().sum(), [items, books])
     assert of_items.abs().sum() > 0

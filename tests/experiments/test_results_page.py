@@ -59,8 +59,8 @@ def test_a_lead_is_bold_where_both_tests_are_sure(measured):
     text = results_page.results()
     assert f"(**{found['itemknn'].lead:+.1%}**)" in text
     assert "Numbers are of **test**" in text
-    assert "in 0 both tests are sure of each lead" in verdicts.verdict("test")
-    assert "against int8 + lists" in verdicts.verdict("test")
+    assert "in 0 both tests are sure of every lead" in verdicts.verdict("test")
+    assert "int8 + lists) |" in verdicts.verdict("test")
 
 
 def test_a_method_without_seeds_is_a_fixed_number():
