@@ -34,12 +34,15 @@ def test_names_keep_their_distance_and_their_order(heights, gap):
 
 
 SIX = [Line(f"method {n}", {1e4: 0.1, 1e6: 0.2 + 0.001 * n}) for n in range(6)]
+DEMO = [Line("the stream", {26476: 0.14, 1.524e6: 0.25}), Line("trained vectors", {}, level=0.2)]
 
 
 @pytest.mark.parametrize(
-    "lines", [SIX, [Line("one size", {2e4: 0.1})], [Line("near sizes", {2.1e4: 0.1, 2.9e4: 0.2})]]
+    "lines",
+    [SIX, DEMO, [Line("one size", {2e4: 0.1})], [Line("near sizes", {2.1e4: 0.1, 2.9e4: 0.2})]],
 )
-def test_no_name_crosses_another_or_is_cut_off(lines):
+@pytest.mark.parametrize("width", [4.2, 6.4])
+def test_no_name_crosses_another_or_is_cut_off(lines, width):
     pytest.importorskip("matplotlib")
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -47,13 +50,13 @@ def test_no_name_crosses_another_or_is_cut_off(lines):
     from matplotlib.text import Text
 
     with rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+        figure = Figure(figsize=(width, 3.6), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         draw_lines(axes, [*lines, Line("popularity", {}, level=0.05)], size_text)
         figure.canvas.draw()
     names = [Text.get_window_extent(text) for text in axes.texts]  # without its line
-    ticks = [label.get_window_extent() for label in axes.get_xticklabels()]
+    ticks = [label.get_window_extent().padded(2) for label in axes.get_xticklabels()]
     assert len(ticks) > 1
     for group in (names, ticks):
         assert not any(a.overlaps(b) for n, a in enumerate(group) for b in group[:n])
