@@ -70,7 +70,7 @@ def slot_payload(numbers: np.ndarray, votes: np.ndarray, n_items: int) -> bytes:
     return b"".join(rows) + (pairs[:, 0] | pairs[:, 1] << 4).tobytes()
 
 
-def seal(n_items: int, chunks: list[Chunk]) -> bytes:
+def seal(n_items: int, chunks: list[Chunk], *, id_kind: int = 0) -> bytes:
     """The bytes of a stream of chunks: kind, width, which, first, count, payload."""
     out, link = [], bytes(12)
     for kind, width, which, first, count, raw in reversed(chunks):
@@ -80,7 +80,7 @@ def seal(n_items: int, chunks: list[Chunk]) -> bytes:
         link = hashlib.sha256(out[-1]).digest()[:12]
     ends = (276 + 8 * N_BLOCKS + np.cumsum([len(chunk) for chunk in reversed(out)])).tolist()
     length, least = ends[-1], next(end for end in ends if n_items <= end)
-    head = struct.pack("<8sHHIBBBBI", b"\x89ELASTIC", 4, N_BLOCKS, n_items, 0, 1, 0, 5, 0)
+    head = struct.pack("<8sHHIBBBBI", b"\x89ELASTIC", 4, N_BLOCKS, n_items, id_kind, 1, 0, 5, 0)
     head += struct.pack("<4Q", 1, 1767312000, least, length) + MODEL_ID + bytes(32)
     head += struct.pack("<16H", *(i * i * 100 for i in range(16))) + bytes((128,) * 28)
     head += struct.pack("<4f", 20_000, 0.05, 0.5, 0.25) + bytes(8 * N_BLOCKS) + link + bytes(64)

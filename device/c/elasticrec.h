@@ -198,9 +198,9 @@ typedef elasticrec_error er_error;
 static const uint8_t er_zeros[64] = {0};
 
 /* ---- Bytes ---- */
-static uint32_t er_16(const uint8_t *p) { return (uint32_t)(p[0] | p[1] << 8); }
-static uint32_t er_32(const uint8_t *p) { return er_16(p) | er_16(p + 2) << 16; }
-static uint64_t er_64(const uint8_t *p) { return er_32(p) | (uint64_t)er_32(p + 4) << 32; }
+static inline uint32_t er_16(const uint8_t *p) { return (uint32_t)(p[0] | p[1] << 8); }
+static inline uint32_t er_32(const uint8_t *p) { return er_16(p) | er_16(p + 2) << 16; }
+static inline uint64_t er_64(const uint8_t *p) { return er_32(p) | (uint64_t)er_32(p + 4) << 32; }
 static int er_same(const void *a, const void *b, size_t n) {
   const uint8_t *x = (const uint8_t *)a, *y = (const uint8_t *)b;
   while (n && *x == *y) x++, y++, n--;
@@ -1053,11 +1053,12 @@ static int er_next_id(er_stream *s, er_ids *at, elasticrec_id *id) {
 
 /* Below 0, 0 or above 0, as an id comes before, is, or comes after another one. */
 static int er_compare(elasticrec_id a, elasticrec_id b) {
+  const uint8_t *x = (const uint8_t *)a.text, *y = (const uint8_t *)b.text;
   if (a.number != b.number || !a.text != !b.text)
     return a.number < b.number || (a.number == b.number && b.text) ? -1 : 1;
-  if (a.text)
-    for (uint64_t i = 0; i < a.number; i++)
-      if (a.text[i] != b.text[i]) return (uint8_t)a.text[i] < (uint8_t)b.text[i] ? -1 : 1;
+  for (uint64_t i = 0; x && i < a.number; i++)
+    if (a.number - i >= 8 && er_64(x + i) == er_64(y + i)) i += 7;
+    else if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
   return 0;
 }
 static int er_id_before(const void *ids, uint32_t a, uint32_t b) {
@@ -1069,8 +1070,7 @@ static uint32_t er_trace(elasticrec_id id) {
   const uint8_t *p = (const uint8_t *)id.text;
   uint32_t trace = (uint32_t)(id.number ^ id.number >> 32);
   if (p && id.number >= 4) trace += er_32(p) * 31 + er_32(p + id.number - 4);
-  if (p && id.number < 4)
-    for (uint64_t i = 0; i < id.number; i++) trace = trace * 257 + p[i];
+  for (uint64_t i = 0; p && id.number < 4 && i < id.number; i++) trace = trace * 257 + p[i];
   return trace * 2654435761u >> 17;
 }
 

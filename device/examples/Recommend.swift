@@ -5,8 +5,8 @@ import Foundation
 
 let words = CommandLine.arguments
 let file = try Data(contentsOf: URL(fileURLWithPath: words[1]), options: .alwaysMapped)
-let likes = words.dropFirst(2).compactMap { UInt64($0) }
-for item in try ElasticStream(file).recommend(history: likes, count: 10) {
+let likes = words.dropFirst(2).compactMap { UInt64($0) }.map(ElasticID.number)
+for item in try ElasticStream(file).recommend(history: likes, count: 10).items {
   let why = item.why.map { " because of \($0)" } ?? ""
   print("\(item.id) \(item.score)\(why)")
 }

@@ -106,7 +106,7 @@ class Stream:
     def __exit__(self, *_):
         pass
 
-    def _list(self, ids):
+    def list_of(self, ids):
         if self._text:
             return ",".join(each.encode().hex() for each in ids) or "-"
         return ",".join(str(each) if 0 <= each < 2**64 else str(2**64 - 1) for each in ids) or "-"
@@ -141,16 +141,16 @@ class Stream:
         assert why in (True, False)
         words = (
             *("ask", k, int(repeat), diversity),
-            *("none" if vector is None else hexed(bytes_of(vector)), self._list(history)),
-            *(self._list(exclude), "all" if only is None else self._list(only)),
+            *("none" if vector is None else hexed(bytes_of(vector)), self.list_of(history)),
+            *(self.list_of(exclude), "all" if only is None else self.list_of(only)),
         )
         return self._items(self._device.ask(" ".join(map(str, words))))
 
     def similar(self, item, k=20):
-        return self._items(self._device.ask(f"similar {self._list([item])} {k}"))
+        return self._items(self._device.ask(f"similar {self.list_of([item])} {k}"))
 
     def find(self, item):
-        return int(self._device.ask(f"find {self._list([item])}")[0])
+        return int(self._device.ask(f"find {self.list_of([item])}")[0])
 
     def refresh(self, more=None):
         data = bytes_of(self._source if more is None else more)

@@ -5,13 +5,26 @@ import struct
 
 import numpy as np
 
-from benchmarks.plain.stream import N_BLOCKS, make_stream, seal, slot_payload
+import elasticrec_device
+from benchmarks.plain.stream import MODEL_ID, N_BLOCKS, make_stream, seal, slot_payload
+from tests.device.python_making import withdrawn_file
 
 CODEBOOK, COLUMNS, CODES, NEIGHBOURS, IDS = range(1, 6)
+U64, TEXT = 2, 3
+N_IDS, N_TEXTS = 500_000, 9800
 
 
 def ordinary(of):
-    """An ordinary stream of as many bytes as another one, and of as many items where they fit."""
+    """An ordinary stream of as many bytes as another one, and of as many items where they fit.
+
+    Of a stream with ids it has as many ids of as many bytes, but random ones.
+    """
+    if of[16] == U64:
+        rng = np.random.default_rng(1)
+        return with_ids(U64, rng.integers(2**53, 2**63, N_IDS).tolist())
+    if of[16] == TEXT:
+        rng = np.random.default_rng(1)
+        return with_ids(TEXT, [rng.bytes(246).hex().encode() for _ in range(N_TEXTS)])
     n_items = min(int.from_bytes(of[12:16], "little"), len(of) // 2)
     return make_stream(n_items, len(of) / n_items - 1 / 2)[0]
 
@@ -96,6 +109,60 @@ def alternating():
     return seal(n, chunks)
 
 
+def with_ids(kind, ids):
+    """Two columns of items that have ids."""
+    chunks = []
+    for first in range(0, len(ids), 1000):
+        some = ids[first : first + 1000]
+        raw = struct.pack(f"<{len(some)}{'H' if kind == TEXT else 'Q'}", *map(
+            len if kind == TEXT else int, some))  # fmt: skip
+        raw += b"".join(some) if kind == TEXT else b""
+        chunks.append((IDS, 0, 0, first, len(some), raw))
+    chunks += columns(len(ids), 2, np.random.default_rng(0))
+    return seal(len(ids), chunks, id_kind=kind)
+
+
+def colliding_ids():
+    """Ids that V8, which Node and Chromium have, would put into one place of a Map."""
+    return with_ids(
+        U64, [unhashed(i << 22) for i in range(1, 2 * N_IDS) if unhashed(i << 22) >> 53][:N_IDS]
+    )
+
+
+def unhashed(value):
+    """A number whose hash in V8 is this one: each step of the hash turned round."""
+    most = (1 << 64) - 1
+    for shift, factor in ((22, 65), (11, 21)):
+        value = unshifted(value, shift) * pow(factor, -1, 1 << 64) & most
+    return (unshifted(value, 31) + 1) * pow((1 << 18) - 1, -1, 1 << 64) & most
+
+
+def unshifted(value, shift):
+    """The number that gives a value when it is shifted right and both are added without carry."""
+    found = value
+    for _ in range(64 // shift):
+        found = value ^ found >> shift
+    return found
+
+
+def alike_ids():
+    """Texts that differ in few bytes, after many that are the same."""
+    rng = np.random.default_rng(0)
+    return with_ids(TEXT, [b"a" * 480 + b"%08dzzzz" % i for i in rng.permutation(N_TEXTS)])
+
+
+def withdrawn_list():
+    """An ordinary stream, and a list of 5 MB that withdraws its items."""
+    n = 1_250_000
+    return make_stream(n, 4)[0], withdrawn_file(range(n), model_id=MODEL_ID)
+
+
+def likes(data):
+    """The history for a stream, by its own ids."""
+    with elasticrec_device.open(data) as stream:
+        return [stream.ids[i] for i in HISTORY if i < len(stream.ids)]
+
+
 CRAFTED = (
     tiny_chunks,
     many_columns,
@@ -103,6 +170,8 @@ CRAFTED = (
     wide_alone,
     claimed_items,
     split_codebooks,
+    colliding_ids,
+    alike_ids,
     one_neighbour,
     liked_neighbours,
     near_misses,

@@ -12,7 +12,7 @@ from tests.device.test_python_conformance import GOLDEN
 
 FUZZ = c_runtime.FOLDER / "testing" / "fuzz.c"
 CORPUS = c_runtime.FOLDER / "testing" / "corpus.zip"
-LIKED = ",".join(map(str, crafted.HISTORY))
+LIKED = ",".join(map(str, crafted.HISTORY))  # dense ids
 
 
 @pytest.fixture(scope="module", name="device")
@@ -24,10 +24,11 @@ def open_device(c_driver):
 
 def cost(device, data):
     """Milliseconds of the processor to open a stream and ask it; bytes beside the stream."""
-    stream = device.open(data)
-    stream.recommend(list(crafted.HISTORY), k=100)
+    stream, likes = device.open(data), crafted.likes(data)
+    stream.recommend(likes, k=100)
     beside = stream.stream_bytes + max(stream.work_bytes, stream.question_bytes)
-    walls = [float(device.ask(f"cycle 1 100 {LIKED}")[0]) for _ in range(3)]
+    words = f"cycle 1 100 {stream.list_of(likes)}"
+    walls = [float(device.ask(words)[0]) for _ in range(3)]
     return min(walls), beside
 
 
@@ -81,7 +82,8 @@ def test_the_sanitizers_find_nothing(tmp_path):
     for seed in range(100, 200):
         test_c.test_answers_as_the_python_runtime_does(device, seed)
     for make in crafted.CRAFTED:
-        device.open(make()).recommend(list(crafted.HISTORY), k=100)
+        data = make()
+        device.open(data).recommend(crafted.likes(data), k=100)
     device.close()
 
 

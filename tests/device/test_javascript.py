@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.crafted import in_javascript
+from tests.device import crafted
+
 FOLDER = Path(__file__).resolve().parents[2] / "device" / "js"
 RUNTIME = FOLDER / "elasticrec-device.js"
 GOLDEN = FOLDER.parent / "conformance"
@@ -103,3 +106,15 @@ def test_the_benchmark_prints_what_it_measured(node):
     assert measured["items"] == 150
     times = {"open_ms", "first_list_ms", "top20_ms", "full_sort_ms", "rss_bytes"}
     assert all(measured[name] > 0 for name in times)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", crafted.CRAFTED)
+def test_a_crafted_stream_costs_little_more_than_an_ordinary_one(node, tmp_path, make):
+    assert node
+    bad = make()
+    peer = crafted.ordinary(bad)
+    wall, _, memory = in_javascript(tmp_path, bad, crafted.likes(bad), b"", 3)
+    expected, _, ordinary = in_javascript(tmp_path, peer, crafted.likes(peer), b"", 3)
+    assert memory < 2 * ordinary
+    assert wall < 4 * expected  # at most 2; what else runs on the machine may change that

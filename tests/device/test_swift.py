@@ -1,5 +1,6 @@
 """The Swift package: its C part by clang, and all of it where a Swift compiler is."""
 
+import re
 import shutil
 import subprocess
 
@@ -26,6 +27,19 @@ def test_clang_imports_the_module_and_compiles_the_runtime(tmp_path):
     assert subprocess.run([*words, str(source)], check=False, capture_output=True).returncode != 0
     words = ["clang", *c_runtime.STRICT, f"-I{PART / 'include'}", str(PART / "celasticrec.c")]
     subprocess.run([*words, "-c", "-o", str(tmp_path / "it.o")], check=True)
+
+
+def test_every_c_name_and_field_of_the_wrapper_is_in_the_header():
+    source = (FOLDER / "Sources" / "Elasticrec" / "ElasticStream.swift").read_text("utf-8")
+    header = (
+        (c_runtime.FOLDER / "elasticrec.h").read_text("utf-8").partition("#if defined(ELAST")[0]
+    )
+    used = {*re.findall(r"\belasticrec_\w+", source)}
+    used |= {*re.findall(r"\b(?:ask|calls|answer|found|sizes|part|pointee)\.(\w+)", source)}
+    ours = {"unknown", "map", "withUnsafeBytes", "items", "pointee"}  # of Swift's own types
+    assert used - ours <= {*re.findall(r"\w+", header)}
+    functions = {*re.findall(r"^\w[\w ]*?\b(elasticrec_\w+)\(", header, flags=re.MULTILINE)}
+    assert functions - used == {"elasticrec_find", "elasticrec_similar"}  # which it has no need of
 
 
 def test_the_package_builds(tmp_path):

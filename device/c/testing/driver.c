@@ -4,7 +4,7 @@
  *
  *     open BYTES KEY SEQUENCE MOST SIMD    -> ok END STREAM_BYTES WORK_BYTES | refused WHY
  *     refresh BYTES                        -> ok END | refused WHY
- *     withdraw BYTES                       -> ok | refused WHY
+ *     withdraw BYTES                       -> ok MS | refused WHY
  *     ask K REPEAT DIVERSITY VECTOR HISTORY EXCLUDE ONLY|all
  *                                          -> ok UNKNOWN QUESTION_BYTES ID:SCORE:WHY ... | refused
  *     similar ID K                         -> as ask | unknown
@@ -200,19 +200,20 @@ static void refresh(char *rest) {
   }
 }
 
+static double milliseconds(void) { return (double)clock() * 1000 / CLOCKS_PER_SEC; }
+
 static void withdraw(char *rest) {
   size_t size;
   char *hex = word(&rest);
   uint8_t *file = from_hex(hex, strlen(hex), &size);
+  double start = milliseconds();
   int verdict = elasticrec_withdraw(&stream, file, size, &failure);
   if (verdict == ELASTICREC_OK)
-    printf("ok");
+    printf("ok %.4f", milliseconds() - start);
   else
     refused(verdict);
   free(file);
 }
-
-static double milliseconds(void) { return (double)clock() * 1000 / CLOCKS_PER_SEC; }
 
 static void ask(char *rest) {
   elasticrec_question question;
