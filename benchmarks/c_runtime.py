@@ -5,10 +5,10 @@
 Streams of random codes of 128 dimensions and neighbours; a person has 45 items, 100 are listed, and
 votes count. All runtimes are asked in turns in one run, and answer the same. Times are those of the
 processor, for machines on which other work runs: medians, `fastest` beside them. `open` reads and
-checks a stream, asks once and closes. `core` is the Python runtime
-with its C core, `webassembly` a question in Node, against plain JavaScript. `memory` is what is
-taken beside the mapped file. `--sizes` also measures the bytes of machine code by target, as zig
-builds them with -Os; that has no rival.
+checks a stream, asks once and closes. `core` is the Python runtime with its C core, `webassembly` a
+question in Node, against plain JavaScript. `memory` is what is taken beside the mapped file, by C
+and by the others. `--sizes` also measures the bytes of machine code by target, as zig builds them
+with -Os; that has no rival.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -28,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.crafted import in_javascript
 from benchmarks.lines import append, comparison
 from benchmarks.plain.stream import N_BLOCKS, make_stream
 from experiments.provenance import ROOT
@@ -66,6 +68,12 @@ def measure(
             walls[name].append((time.process_time() - start) * 1e3)
     fast = devices["simd"]
     found: dict[str, Any] = {"walls": walls, "open": float(fast.ask(f"cycle 5 {TOP} {ids}")[0])}
+    for name, module in pythons.items():
+        tracemalloc.start()
+        with module.open(data) as again:
+            again.recommend(history, k=TOP)
+        found[f"memory of {name}"] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
     one = opened["simd"]
     found["memory"] = one.stream_bytes + max(one.work_bytes, one.question_bytes)
     for device in devices.values():
@@ -86,8 +94,9 @@ def bench(driver: Path, core: Any, n_items: int, bytes_per_item: float, rounds: 
         metrics |= {"fastest": min(walls[name]), "fastest_rival": min(walls["python"])}
         metrics["load"] = os.getloadavg()[0]
         append("c-runtime", {"method": name, **named, "metrics": metrics, "config": config})
-    for name, value, unit in (("open", found["open"], "ms"), ("memory", found["memory"], "bytes")):
-        metrics = comparison(value, unit, rival=4 * n_items + 65536 if name == "memory" else None)
+    for name in ("open", "memory", "memory of python", "memory of core"):
+        limit = 4 * n_items + 65536 if name == "memory" else None
+        metrics = comparison(found[name], "ms" if name == "open" else "bytes", rival=limit)
         append("c-runtime", {"method": name, **named, "metrics": metrics, "config": config})
     shown = ", ".join(f"{name} {median(each):.2f}" for name, each in walls.items())
     print(f"{n_items:,} items, {len(data) / 1e6:.2f} MB: {shown} ms; open {found['open']:.0f} ms")
@@ -108,6 +117,10 @@ def in_node(folder: Path, n_items: int, bytes_per_item: float) -> None:
     config = {"items": n_items, "dimensions": 8 * N_BLOCKS, "top": TOP, "history": HISTORY}
     named = {"bytes_per_item": bytes_per_item, "file_bytes": path.stat().st_size}
     append("c-runtime", {"method": "webassembly", **named, "metrics": metrics, "config": config})
+    *_, memory = in_javascript(folder, path.read_bytes(), list(range(HISTORY)), b"", 1)
+    metrics = comparison(memory - path.stat().st_size, "bytes")
+    fields = {"method": "memory of javascript", **named, "metrics": metrics, "config": config}
+    append("c-runtime", fields)
     print(f"in Node: {said.strip()}")
 
 

@@ -51,6 +51,7 @@ static void ask(elasticrec_stream *stream, const uint8_t *taste) {
   question.exclude = ids + 3, question.n_exclude = taste[6] / 5u % 3u;
   question.only = taste[6] & 128 ? ids + 1 : NULL, question.n_only = 5;
   question.k = taste[7] % 10u, question.repeat = taste[7] & 16, question.why = taste[7] & 32;
+  if (taste[7] & 64) question.diversity = (taste[6] % 9u - 0.5) / 7; /* some are refused */
   size = elasticrec_question_bytes(stream, &question);
   need((work = malloc(size)) != NULL);
   for (int turn = 0; turn < 2; turn++) {
@@ -67,7 +68,7 @@ static void ask(elasticrec_stream *stream, const uint8_t *taste) {
     elasticrec_id id;
     need(items[0][i].item == items[1][i].item && items[0][i].score == items[1][i].score);
     need(items[0][i].why == items[1][i].why && i < question.k);
-    need(!i || er_worse(&items[0][i], &items[0][i - 1]));
+    need(!i || question.diversity > 0 || er_listed(items[0], i - 1, i));
     need(elasticrec_id_of(stream, items[0][i].item, &id) == ELASTICREC_OK);
   }
   free(work);
@@ -89,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   need((first = (uint8_t *)malloc(cut + !cut)) != NULL); /* nothing behind the cut can be read */
   memcpy(first, bytes, cut);
   if (elasticrec_size(first, cut, size, &sizes, &error) == ELASTICREC_OK) {
-    need(sizes.stream <= 64 * size + 4096 * 8 && sizes.work < 200000);
+    need(sizes.stream <= 5 * size + 8192 && sizes.work < 200000);
     need((memory = (uint8_t *)malloc(sizes.stream)) != NULL);
     need((work = (uint8_t *)malloc(sizes.work)) != NULL);
     if (elasticrec_open(&stream, first, cut, NULL, 0, memory, sizes.stream, work, sizes.work,
