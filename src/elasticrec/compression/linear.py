@@ -94,7 +94,8 @@ def shared_weight(X: csr_matrix, lists: np.ndarray) -> np.ndarray:
     ends = np.concatenate(([0], np.cumsum(counts)))
     at = np.repeat(X.indptr[rows] - ends[:-1], counts) + np.arange(ends[-1])
     columns = X.indices[at] + np.repeat(np.arange(B * m) // m * np.int64(U), counts)
-    stacked = csr_matrix((X.data[at], columns, ends), shape=(B * m, B * U))
+    used, columns = np.unique(columns, return_inverse=True)  # of B · U columns, only these
+    stacked = csr_matrix((X.data[at], columns, ends), shape=(B * m, len(used)))
     product = stacked @ stacked.T
     G = np.zeros((B * m, m))
     G[np.repeat(np.arange(B * m), np.diff(product.indptr)), product.indices % m] = product.data
