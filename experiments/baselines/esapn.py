@@ -21,7 +21,15 @@ import torch
 
 from elasticrec.data.split import Split
 from elasticrec.space import FLOAT_BYTES, Budget
-from experiments.baselines.composed import Maker, scaled, scales_of
+from experiments.baselines.composed import (
+    Maker,
+    MixedSizes,
+    beside_bytes,
+    from_sizes,
+    scaled,
+    scales_of,
+    stored_sizes,
+)
 from experiments.baselines.contract import SCALE_ENDS_BYTES, BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.esapn_policy import Search
 from experiments.baselines.fitting import (
@@ -32,7 +40,6 @@ from experiments.baselines.fitting import (
     paper_config,
     reseeded,
 )
-from experiments.baselines.mixed_sizes import MixedSizes, beside_bytes, from_sizes, stored_sizes
 
 PAPER_EPOCHS, OUR_EPOCHS = 32, 28
 SEARCH_SHARE = 4

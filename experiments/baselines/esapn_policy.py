@@ -19,8 +19,8 @@ from elasticrec.training.losses import Objective, Vectors
 from elasticrec.training.rows import Leaves, Tables, take
 from elasticrec.training.sampler import Batch
 from elasticrec.training.setup import first_vectors
+from experiments.baselines.composed import MixedSizes
 from experiments.baselines.fitting import logistic
-from experiments.baselines.mixed_sizes import MixedSizes
 
 HIDDEN = 8
 RELUCTANCE = 2.0

@@ -7,12 +7,11 @@ import torch
 from benchmarks.synthetic import planted_world
 from experiments.baselines import dlrm_ce, lightrec
 from experiments.baselines.autoemb import candidates
-from experiments.baselines.composed import scaled
+from experiments.baselines.composed import MixedSizes, from_sizes, scaled, stored_sizes
 from experiments.baselines.esapn import grow
 from experiments.baselines.esapn_policy import Search
 from experiments.baselines.fitting import fit_vectors, our_config
 from experiments.baselines.lightrec import kmeans
-from experiments.baselines.mixed_sizes import MixedSizes, from_sizes, stored_sizes
 
 
 def test_the_most_wanted_enlargements_that_fit_are_made():
