@@ -114,57 +114,39 @@ def train(
     if config.cooccurrence and cooccurrence is None:
         with stage(f"counting co-occurrences of {split.n_items:,} items"):
             cooccurrence = count_cooccurrence(split.train, config.cooccurrence_k)
-    job = _Job(split, config, device, cooccurrence, make, loss, checkpoint, resume)
+    job = (split, config, device, cooccurrence, make, loss, checkpoint, resume)
     with one_line_if_lost():
-        state = _run(Ranks().say(job), clock, stop, report or _log, report_seconds)
+        state = _run(*Ranks().say(job), clock, stop, report or _log, report_seconds)
         table, choices = state.finish()
     return Trained(table, config, state.progress, choices, state.validation.chosen)
 
 
 def follow() -> None:
     """Take part in the trainings of rank 0 until it says that there are no more."""
-    job: _Job | None = None
     with suppress(InterruptedTraining):
-        while job := Ranks().say(job):
-            state = _run(job, Clock())
+        while job := Ranks().say(()):
+            state = _run(*job, Clock(), lambda: False, lambda _: None, 10.0)
             state.collected(state.best)
-            job = None
-
-
-@dataclass(frozen=True)
-class _Job:
-    """A training, as rank 0 tells it to the others; see `train`."""
-
-    split: Split
-    config: TrainConfig
-    device: str
-    cooccurrence: Cooccurrence | None
-    make: MakeBase
-    loss: Loss | None
-    checkpoint: Path | None
-    resume: bool
 
 
 def _run(
-    job: _Job,
-    clock: Clock,
-    stop: Callable[[], bool] = lambda: False,
-    report: Callable[[Step], None] = lambda _: None,
-    report_seconds: float = 10.0,
-) -> TrainingState:
+    split: Split, config: TrainConfig, device: str, cooccurrence: Cooccurrence | None,
+    make: MakeBase, loss: Loss | None, checkpoint: Path | None, resume: bool,
+    clock: Clock, stop: Callable[[], bool], report: Callable[[Step], None], report_seconds: float,
+) -> TrainingState:  # fmt: skip
     """The state at the end of a training; what is read, written and reported, rank 0 does."""
-    ranks, split, config, checkpoint = Ranks(), job.split, job.config, job.checkpoint
-    where = ranks.device(torch.device(pick_device(job.device)))
+    ranks = Ranks()
+    where = ranks.device(torch.device(pick_device(device)))
     if where.type == "cpu":
         keep_freed_memory()
     generator = torch.Generator(device=where).manual_seed(config.seed)
     with stage(f"first vectors of {split.n_items:,} items"):
         first = replace(config, init="random") if ranks.rank else config  # rank 0's are dealt out
-        base = job.make(split.train, first, generator)
+        base = make(split.train, first, generator)
     generator.set_state(ranks.say(generator.get_state()))
-    state = TrainingState(split, config, base, generator, job.cooccurrence, job.loss)
+    state = TrainingState(split, config, base, generator, cooccurrence, loss)
     fingerprint = split.fingerprint() if checkpoint and not ranks.rank else ""
-    if ranks.say(bool(checkpoint and job.resume and checkpoint.exists())):
+    if ranks.say(bool(checkpoint and resume and checkpoint.exists())):
         assert checkpoint is not None
         found = ({}, Progress()) if ranks.rank else load_checkpoint(checkpoint, config, fingerprint)
         state.restore(*found)

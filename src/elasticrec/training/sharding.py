@@ -179,5 +179,5 @@ def together(command: Callable[[], None], follow: Callable[[], None]) -> None:
     if code:
         os._exit(code)  # torchrun ends the others
     if not ranks.rank:
-        ranks.say(None)
+        ranks.say(())
     dist.destroy_process_group()
