@@ -130,6 +130,22 @@ def print_json(facts: Any) -> None:
     print(json.dumps(facts, ensure_ascii=False))
 
 
+def print_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None
+) -> None:
+    """Print a table, its first column to the left and the others to the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    for n, head in enumerate(heads):
+        table.add_column(Text(head), justify="right" if n else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)
+
+
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
     """Write rows below a header, whole or not at all; their number."""
     n = 0

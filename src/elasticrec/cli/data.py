@@ -98,26 +98,16 @@ def stats(
 
 def _print_counts(split: Split) -> None:
     """Print one table of the whole data set and one of its parts."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+    from elasticrec.cli._output import print_table
     from elasticrec.data.split import count
 
     whole, *parts = count(split)
-    console = Console()
-    table = Table("Dataset", box=None)
-    for heading in ("#User", "#Item", "#Interaction", "Sparsity", "Split"):
-        table.add_column(heading, justify="right")
-    numbers = (f"{n:,}" for n in (whole.users, whole.items, whole.interactions))
-    table.add_row(Text(split.name), *numbers, f"{whole.sparsity:.2%}", Text(split.kind))
-    console.print(table)
-    console.print()
-    table = Table("Part", box=None)
-    for heading in ("Users", "In train", "Items", "Interactions", "Per user"):
-        table.add_column(heading, justify="right")
+    numbers = [f"{n:,}" for n in (whole.users, whole.items, whole.interactions)]
+    heads = ["Dataset", "#User", "#Item", "#Interaction", "Sparsity", "Split"]
+    print_table(heads, [[split.name, *numbers, f"{whole.sparsity:.2%}", split.kind]])
+    print()
+    rows = []
     for part in parts:
         counts = (part.users, part.known, part.items, part.interactions)
-        span = "{}-{}".format(*part.per_user)
-        table.add_row(part.part, *(f"{n:,}" for n in counts), span)
-    console.print(table)
+        rows.append([part.part, *(f"{n:,}" for n in counts), "{}-{}".format(*part.per_user)])
+    print_table(["Part", "Users", "In train", "Items", "Interactions", "Per user"], rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from elasticrec.cli._output import print_json, write_csv
+from elasticrec.cli._output import print_json, print_table, write_csv
 from elasticrec.cli._settings import DEVICE, JSON, by_engine
 
 if TYPE_CHECKING:
@@ -119,22 +119,13 @@ def _print_json(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest
 
 def _print_table(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest] | None) -> None:
     """Print the numbers as a table."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(
-        f"{part.value.capitalize()}, {found['stream'].n_users:,} users",
-        box=None,
-        padding=(0, 1, 0, 0),
-    )
-    for heading in [*found, *([] if tests is None else ["difference", "p"])]:
-        table.add_column(heading, justify="right")
+    heads = [f"{part.value.capitalize()}, {found['stream'].n_users:,} users", *found]
+    rows = []
     for name in found["stream"].metrics:
-        cells = [f"{each.metrics[name]:.4f}" for each in found.values()]
+        rows.append([name, *(f"{each.metrics[name]:.4f}" for each in found.values())])
         if tests is not None and name in tests:
-            cells += [f"{tests[name].difference:+.4f}", f"{tests[name].p:.2g}"]
-        table.add_row(name, *cells)
-    Console().print(table)
+            rows[-1] += [f"{tests[name].difference:+.4f}", f"{tests[name].p:.2g}"]
+    print_table(heads if tests is None else [*heads, "difference", "p"], rows)
 
 
 def curve(
@@ -168,20 +159,14 @@ def curve(
 
 def _print_curve(found: dict[str, Any]) -> None:
     """Print a line per size, then the baselines."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from elasticrec.stream.curve import LINES
+    from elasticrec.stream.curve import LINES, whom
 
     names = [name for name in found["points"][0] if "@" in name]
-    title = f"measured on {found['users']:,} {found['part']} users"
-    table = Table(title=title, title_justify="left", pad_edge=False)
-    for name in ("bytes", "per item", *names):
-        table.add_column(name, justify="right")
-    for point in found["points"]:
-        values = [f"{point[name]:.4f}" for name in names]
-        table.add_row(f"{point['bytes']:,}", f"{point['bytes_per_item']:.1f}", *values)
-    for name, label in LINES.items():
-        if name in found:
-            table.add_row(label, "", *(f"{found[name][metric]:.4f}" for metric in names))
-    Console().print(table)
+    rows = [
+        [f"{p['bytes']:,}", f"{p['bytes_per_item']:.1f}", *(f"{p[name]:.4f}" for name in names)]
+        for p in found["points"]
+    ]
+    for line in LINES:
+        if line in found:
+            rows.append([LINES[line], "", *(f"{found[line][name]:.4f}" for name in names)])
+    print_table(["bytes", "per item", *names], rows, title=f"measured on {whom(found)}")
