@@ -55,7 +55,7 @@ class Outcome(Generic[R]):
     """The shard's place among all."""
     result: R | None = None
     error: Exception | None = None
-    """What the work raised, or that every worker died of it."""
+    """The error of the work, or that every worker died of it."""
 
 
 class Engine:
@@ -301,7 +301,7 @@ def map_shards(
     threads: bool = False,
     here: bool = False,
 ) -> Iterator[R]:
-    """What the work gives of each shard, in their order, by the engine in use.
+    """The results of each shard, in their order, by the engine in use.
 
     Args:
         shared: what every shard needs; it goes to each worker once.

@@ -186,7 +186,7 @@ _LOCAL_HEADER, _LONG_SIZES, _PADDING = 30, 20, 0xD935
 
 
 class Arrays(ABC):
-    """What consists of a few plain arrays, which `arrays` gives."""
+    """A few plain arrays, which `arrays` gives."""
 
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:

@@ -60,7 +60,7 @@ class Model:
     def __init__(self, root: Path, content: dict[str, Any]) -> None:
         self.root = root
         self.content = content
-        """What `model.json` says."""
+        """The content of `model.json`."""
 
     def __repr__(self) -> str:
         return f"Model({str(self.root)!r}, {', '.join(self.content['parts']) or 'empty'})"

@@ -10,12 +10,12 @@ from elasticrec.errors import InputError
 from elasticrec.files import save_bytes, writing
 
 FORMAT = "elasticrec model 2"
-"""What the first field says."""
+"""The first field of the file."""
 NAME = "model.json"
 READY = ".ready"
 """The folder of a finished model whose files have yet to move to their places."""
 _ENTRY = {"sha256", "made_from", "config"}
-"""What stands there of each part, at least."""
+"""Fields of each part, at least."""
 
 
 def new_content() -> dict[str, Any]:

@@ -27,7 +27,7 @@ Weight = Annotated[float, Range(0, 1e6)]
 Positive = Annotated[float, Range(1e-12, 1e6)]
 Power = Annotated[float, Range(0, 10)]
 Rate = Annotated[float, Range(0, 0.999999)]
-"""How much of its last value a running mean keeps."""
+"""Share of its last value that a running mean keeps."""
 
 _NAMES = {bool: ("true or false",) * 2, int: ("a whole number", "whole numbers"),
           float: ("a number", "numbers"), str: ("a text", "texts")}  # fmt: skip
@@ -35,7 +35,7 @@ _NAMES = {bool: ("true or false",) * 2, int: ("a whole number", "whole numbers")
 
 @dataclass(frozen=True)
 class Kind:
-    """What one setting may be."""
+    """The values that one setting may have."""
 
     type: type[Any]
     limits: Range | None = None
@@ -46,7 +46,7 @@ class Kind:
     optional: bool = False
 
     def __str__(self) -> str:
-        """What an error expects."""
+        """The words of an error that expects it."""
         if self.choices:
             return ("some of " if self.many else "one of ") + ", ".join(self.choices)
         number, name = f"{self.length} " if self.length else "", _NAMES[self.type][self.many]
@@ -87,7 +87,7 @@ class Kind:
 
 
 def kinds(config: type[Any]) -> dict[str, Kind | None]:
-    """What each field of a config may be, by its type; None where that is a config or a path."""
+    """The kind of each field of a config, by its type; None where that is a config or a path."""
     return {name: _kind(hint) for name, hint in get_type_hints(config, include_extras=True).items()}
 
 

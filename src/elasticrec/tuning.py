@@ -33,7 +33,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class TuneConfig:
-    """How many trials there are, and the ranges that they draw training settings from."""
+    """The number of trials, and the ranges that they draw training settings from."""
 
     trials: Trials = 100
     """Trainings, at most; the first has the settings that the others start from."""

@@ -1,4 +1,4 @@
-"""What commands print and write: plain lines on stderr, errors of one line, CSV files."""
+"""Output of commands: plain lines on stderr, errors of one line, CSV files."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ INSTALLED_BY = {
     **dict.fromkeys(("fsspec", "gcsfs", "ray", "s3fs"), "elasticrec[scale]"),
     **dict.fromkeys(("numpy", "rich", "safetensors"), "elasticrec"),
 }
-"""What pip installs where a library is missing."""
+"""The package that has a missing library."""
 
 NO_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
-"""How torch says that there is too little memory."""
+"""The words of torch where there is too little memory."""
 USAGE_ERROR: Any = typer.BadParameter.__base__
 BAD_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 

@@ -1,4 +1,4 @@
-"""How blocks meet a user: `tiled` (Eq. 2 as printed) and `aligned`.
+"""The scores of blocks and users: `tiled` (Eq. 2 as printed) and `aligned`.
 
 Read literally, Eq. 2 repeats each block N times, so a score is the product of two d-vectors
 whatever is kept: `tiled`. `aligned` lets block n of the item meet block n of the user.

@@ -24,7 +24,7 @@ from elasticrec.errors import InputError
 
 T = TypeVar("T")
 LOST = re.compile(r"peer|connect|NCCL|Broken pipe", re.IGNORECASE)
-"""How torch says that another rank is gone."""
+"""The words of torch where another rank is gone."""
 
 
 class Ranks:
@@ -39,7 +39,7 @@ class Ranks:
         """Rows of each table that was dealt out."""
 
     def say(self, value: T) -> T:
-        """What rank 0 gives, on every rank."""
+        """The value that rank 0 gives, on every rank."""
         said = [value]
         if self.size > 1:
             dist.broadcast_object_list(said, device=torch.device("cpu"))

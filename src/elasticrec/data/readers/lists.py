@@ -16,7 +16,7 @@ from elasticrec.files import demo_folder, plain_name, read_bytes
 MAX_DIGITS = 18
 """Numbers longer than this do not fit 64 bits."""
 BY = " · "
-"""What stands in a title before its author or brand."""
+"""Stands in a title before its author or brand."""
 NAMED = 3
 """Authors of a book that are named, at most."""
 SPARE_NUMBERS = 1_000_000

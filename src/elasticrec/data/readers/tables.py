@@ -30,7 +30,7 @@ NO_TEXT = {
     b"PK\3\4": "a zip archive or a spreadsheet",
     b"PAR1": "a Parquet file",
 }
-"""What a file is, by its first bytes."""
+"""The kind of a file by its first bytes."""
 CHUNK_BYTES = 32_000_000
 """Bytes of a text that are read at once."""
 LONGEST_HEADER = 1_000_000
