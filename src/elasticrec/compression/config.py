@@ -13,7 +13,7 @@ from elasticrec.settings import Count, Positive, Power, Range, Rounds, Seed, Sha
 class LinearConfig:
     """Settings by which voters are chosen and weighed.
 
-    The defaults suit late validation of three data sets (experiments/neighbours.py); Amazon-Book
+    The defaults suit late validation of three data sets; Amazon-Book
     alone would have a target power of 0.3, Gowalla and Yelp2018 one of 0.
     """
 
