@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 import typer
 
 from elasticrec.cli._output import PlainErrors
-from elasticrec.engine import using
+from elasticrec.engine import in_use, using
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person
 from elasticrec.evaluation.ranking import Part
+from experiments import lines
 from experiments.provenance import ROOT
-from experiments.tasks import run_all
 
+T = TypeVar("T")
 LOCAL = ROOT / "local"
 """Prepared splits, trained tables and values per user: kept out of the repository."""
 
@@ -68,6 +71,22 @@ class Task:
         }  # fmt: skip
 
 
+def measure_missing(
+    experiment: str,
+    tasks: Sequence[Task],
+    work: Callable[[Task], str],
+    last: Callable[[Task], dict[str, object]],
+    *,
+    jobs: int,
+    minutes: float | None,
+    again: bool,
+) -> None:
+    """Do the tasks whose last lines, with these fields, are not there yet; or all of them again."""
+    found = lines.read(experiment)
+    left = [each for each in tasks if again or not lines.holds(found, **each.about | last(each))]
+    measure_all(left, work, jobs, minutes)
+
+
 def measure_all(
     tasks: list[Task], work: Callable[[Task], str], jobs: int, minutes: float | None
 ) -> None:
@@ -78,6 +97,42 @@ def measure_all(
     else:
         with using("processes", workers=jobs):
             run_all(tasks, work, limit)
+
+
+@dataclass(frozen=True)
+class Ended(Generic[T]):
+    """The end of one task."""
+
+    task: T
+    said: str
+    """The words of the work, or the reason why it failed."""
+    failed: bool
+
+
+def run_all(
+    tasks: Sequence[T], work: Callable[[T], str], seconds: float = float("inf")
+) -> list[Ended[T]]:
+    """The end of every task, in the order they ended; each is printed.
+
+    Args:
+        seconds: when they are over, what still runs elsewhere is ended and nothing more begins.
+    """
+    began, ended = time.monotonic(), list[Ended[T]]()
+    for outcome in in_use().run(_done, tasks, work, until=began + seconds):
+        task, error = tasks[outcome.number], outcome.error
+        said = outcome.result or f"{task}: {type(error).__name__}: {error}"
+        if error is not None:
+            print("".join(getattr(error, "__notes__", ())), file=sys.stderr)
+        ended.append(Ended(task, said, error is not None))
+        word = "" if error is None else "FAILED "
+        print(f"{time.monotonic() - began:6.1f} s  {word}{said}", flush=True)
+    if left := len(tasks) - len(ended):
+        print(f"{left} tasks were not done; the same command goes on", flush=True)
+    return ended
+
+
+def _done(work: Callable[[T], str], task: T) -> str:
+    return work(task)
 
 
 def make_app(about: str | None) -> typer.Typer:

@@ -74,10 +74,10 @@ def run(
         for name in command.datasets_in(data, dataset)
         for seed in command.seeds_of(seeds)
     ]
-    found = lines.read(EXPERIMENT)
     last = {"method": METHOD, "bytes_per_item": SIZES[-1], "code_hash": code_hash(*CODE)}
-    missing = [task for task in wanted if again or not lines.holds(found, **task.about, **last)]
-    command.measure_all(missing, work, jobs, minutes)
+    command.measure_missing(
+        EXPERIMENT, wanted, work, lambda _: last, jobs=jobs, minutes=minutes, again=again
+    )
 
 
 def work(task: Task) -> str:

@@ -29,7 +29,7 @@ from elasticrec.evaluation.ranking import (
 from elasticrec.evaluation.scoring import effective
 from elasticrec.presets import PRESETS
 from elasticrec.space import Composition
-from experiments import command, comparing, lines, tables
+from experiments import command, comparing, tables
 from experiments.command import Task
 from experiments.format3 import Format3, Row, encode
 from experiments.provenance import LIBRARY, code_hash
@@ -66,10 +66,10 @@ def run(
         for name in command.datasets_in(data, dataset)
         for seed in command.seeds_of(seeds)
     ]
-    found = lines.read(EXPERIMENT)
     last = {"method": OLD, "bytes_per_item": SIZES[-1], "code_hash": code_hash(*CODE)}
-    missing = [task for task in wanted if again or not lines.holds(found, **task.about, **last)]
-    command.measure_all(missing, work, jobs, minutes)
+    command.measure_missing(
+        EXPERIMENT, wanted, work, lambda _: last, jobs=jobs, minutes=minutes, again=again
+    )
     print(f"{comparing.compare(EXPERIMENT, (STREAM,))} tests made")
 
 

@@ -72,13 +72,11 @@ def run(
         for kind in command.named(kinds)
         for seed in command.seeds_of(seeds)
     ]
-    found, code = lines.read(EXPERIMENT), code_hash(*CODE)
-    missing = [
-        task
-        for task in wanted
-        if again or not lines.holds(found, **task.about, **LAST[task.method], code_hash=code)
-    ]
-    command.measure_all(missing, work, jobs, minutes)
+
+    def last(task: Task) -> dict[str, object]:
+        return {**LAST[task.method], "code_hash": code_hash(*CODE)}
+
+    command.measure_missing(EXPERIMENT, wanted, work, last, jobs=jobs, minutes=minutes, again=again)
     print(f"{comparing.compare(EXPERIMENT, [f'support {n}' for n in SUPPORTS])} tests made")
 
 

@@ -104,13 +104,12 @@ def run(
         for seed in command.seeds_of(seeds)
         for variant in (only.split(";") if only else VARIANTS)
     ]  # fmt: skip
-    found = lines.read(EXPERIMENT)
-    left: list[Task] = [
-        task for task in wanted
-        if again or not lines.holds(found, **task.about, method=f"{task.name}, {ALIKE}",
-                                    code_hash=code_hash(*CODE))
-    ]  # fmt: skip
-    command.measure_all(left, work, jobs, minutes)
+
+    def last(task: Task) -> dict[str, object]:
+        assert isinstance(task, RuleTask)
+        return {"method": f"{task.name}, {ALIKE}", "code_hash": code_hash(*CODE)}
+
+    command.measure_missing(EXPERIMENT, wanted, work, last, jobs=jobs, minutes=minutes, again=again)
     names = {f"{task.name}, {SEARCHED}" for task in wanted}
     print(f"{comparing.compare(EXPERIMENT, sorted(names))} tests made")
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from elasticrec.engine import using
-from experiments.tasks import run_all
+from experiments.command import run_all
 
 
 def work(task):
