@@ -71,11 +71,9 @@ class Preset:
     def seeded(self, seed: int) -> Preset:
         """The same settings with one seed for every stage of the pipeline."""
         return replace(
-            self,
-            train=replace(self.train, seed=seed),
-            compression=replace(self.compression, seed=seed),
-            order=replace(self.order, seed=seed),
-        )
+            self, train=replace(self.train, seed=seed),
+            compression=replace(self.compression, seed=seed), order=replace(self.order, seed=seed),
+        )  # fmt: skip
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Preset:

@@ -155,10 +155,8 @@ class ElasticRecommender:
 
         reading = PrepareConfig(
             columns=Columns(user, item, rating, time, min_rating, where=where, weight=weight),
-            titles=titles,
-            min_interactions=min_interactions,
-            seed=self.config.train.seed,
-        )
+            titles=titles, min_interactions=min_interactions, seed=self.config.train.seed,
+        )  # fmt: skip
         if not isinstance(callbacks, list | tuple) or not all(map(callable, callbacks)):
             raise InputError(f"callbacks: {callbacks!r}, expected a list of functions")
         with lines_in_notebook():

@@ -166,17 +166,13 @@ def _configured(
     if printed and config.space.kind != "blocks":
         raise InputError(f"--printed: preset {name} searches levels, expected one of the paper's")
     measured = replace(
-        config.samples,
-        n_samples=config.samples.n_samples if samples is None else samples,
-        metric=metric or config.samples.metric,
-        seed=seed,
-    )
+        config.samples, n_samples=config.samples.n_samples if samples is None else samples,
+        metric=metric or config.samples.metric, seed=seed,
+    )  # fmt: skip
     return replace(
-        config,
-        space=replace(config.space, seed=seed),
-        samples=measured,
+        config, space=replace(config.space, seed=seed), samples=measured,
         estimator=replace(config.estimator, seed=seed),
-    )
+    )  # fmt: skip
 
 
 def _summary(output: Path, made: Customized, unit: str) -> str:

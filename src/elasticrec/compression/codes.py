@@ -153,17 +153,12 @@ def assemble(
     table = [(place[id(c.codewords)], c.block, max(1, round(c.scale * factor))) for c in columns]
     factors = np.full(POPULARITY_CLASSES, 1.0) if popularity is None else popularity
     return Codes(
-        tuple(books),
-        np.array(table, dtype=np.int64),
-        np.stack([c.bytes for c in columns]),
-        n_blocks=n_blocks,
-        unit=1.0,
-        recency=recency,
-        cosine=cosine,
+        tuple(books), np.array(table, dtype=np.int64), np.stack([c.bytes for c in columns]),
+        n_blocks=n_blocks, unit=1.0, recency=recency, cosine=cosine,
         popularity=np.clip(np.rint(factors / factors.max() * NEUTRAL), 1, 255).astype(np.uint8),
         empty=np.rint(empty / max(float(np.abs(empty).max()), 1e-12) * 127).astype(np.int8),
         rotation=rotation.astype(np.float32),
-    )
+    )  # fmt: skip
 
 
 def with_unit(codes: Codes, n_columns: int, *, n_items: int, quantile: float) -> Codes:

@@ -151,14 +151,9 @@ def finish(
         report(f"sub-vector stage {stage + 1} of {config.stages}")
         columns += subvector_columns(rest, config, rng)
     codes = assemble(
-        columns,
-        n_blocks=rest.shape[1] // BLOCK,
-        rotation=found.rotation,
-        empty=found.empty,
-        popularity=_factors(popularity, exponent),
-        cosine=found.cosine,
-        recency=recency,
-    )
+        columns, n_blocks=rest.shape[1] // BLOCK, rotation=found.rotation, empty=found.empty,
+        popularity=_factors(popularity, exponent), cosine=found.cosine, recency=recency,
+    )  # fmt: skip
     first = min(config.fewest_residual, len(columns))
     return with_unit(codes, first, n_items=config.unit_items, quantile=config.unit_quantile)
 

@@ -62,13 +62,10 @@ class Interactions:
             for span, (own, chosen, *beside) in in_ranges(columns, len(user_ids)):
                 weighing = None if weights is None else beside.pop()
                 part = Pairs.from_arrays(
-                    own - span.start,
-                    chosen,
-                    n_users=span.stop - span.start,
-                    n_items=len(item_ids),
+                    own - span.start, chosen, n_users=span.stop - span.start, n_items=len(item_ids),
                     order=beside[0] if beside else np.arange(len(own)) if ordered else None,
                     weights=weighing,
-                )
+                )  # fmt: skip
                 if part.order is not None:
                     firsts.add(part.order)
                     part = replace(part, order=part.rank(part.order))

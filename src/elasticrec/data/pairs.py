@@ -72,12 +72,9 @@ class Pairs:
         indptr = np.zeros(n_users + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n_users), out=indptr[1:])
         return cls(
-            indptr,
-            columns.astype(np.int32),
-            n_items,
-            None if order is None else order[first],
+            indptr, columns.astype(np.int32), n_items, None if order is None else order[first],
             None if weights is None else weights.astype(np.float32),
-        )
+        )  # fmt: skip
 
     @classmethod
     def joined(cls, parts: Iterable[Pairs], n_items: int) -> Pairs:
@@ -92,12 +89,10 @@ class Pairs:
             if whole.weights is not None:
                 weights.add(whole.weights)
         return cls(
-            np.cumsum(np.concatenate(counts)),
-            items.array(),
-            n_items,
+            np.cumsum(np.concatenate(counts)), items.array(), n_items,
             None if whole is None or whole.order is None else order.array(),
             None if whole is None or whole.weights is None else weights.array(),
-        )
+        )  # fmt: skip
 
     def blocks(self) -> Iterator[tuple[slice, slice]]:
         """Some users after the other, and the places of their pairs: few enough to work with.
@@ -232,13 +227,9 @@ class Pairs:
 
         def part(old: Pairs) -> Pairs:
             return Pairs.from_arrays(
-                old.users,
-                new_of_old[old.items],
-                n_users=old.n_users,
-                n_items=old.n_items,
-                order=old.order,
-                weights=old.weights,
-            )
+                old.users, new_of_old[old.items], n_users=old.n_users, n_items=old.n_items,
+                order=old.order, weights=old.weights,
+            )  # fmt: skip
 
         return Pairs.joined((part(self.span(users)) for users, _ in self.blocks()), self.n_items)
 

@@ -148,13 +148,11 @@ class Split(Arrays):
         }
         has_titles = any(key.startswith("titles.") for key in stored)
         return cls(
-            **parts,
-            user_ids=Ids.from_arrays("user_ids", stored),
+            **parts, user_ids=Ids.from_arrays("user_ids", stored),
             item_ids=Ids.from_arrays("item_ids", stored),
             titles=Ids.from_arrays("titles", stored).values if has_titles else None,
-            name=str(stored["name"]),
-            kind=str(stored["kind"]),
-        )
+            name=str(stored["name"]), kind=str(stored["kind"]),
+        )  # fmt: skip
 
     def all_known(self) -> Split:
         """The split whose train is all of train and validation; nothing is left to choose by."""

@@ -136,15 +136,10 @@ def published_split(
         n_repeated = int(repeated.sum())
         log.warning("%s: %d test pairs are also in train, left out of test", train.name, n_repeated)
     return Split(
-        pairs.where(~held_out),
-        pairs.where(held_out),
-        _after(pairs, test.pairs).where(~repeated),
-        user_ids=train.user_ids,
-        item_ids=train.item_ids,
-        titles=train.titles,
-        name=train.name,
+        pairs.where(~held_out), pairs.where(held_out), _after(pairs, test.pairs).where(~repeated),
+        user_ids=train.user_ids, item_ids=train.item_ids, titles=train.titles, name=train.name,
         kind="published-last" if last else "published-random",
-    )
+    )  # fmt: skip
 
 
 def by_popularity(split: Split) -> tuple[Split, np.ndarray]:
@@ -168,15 +163,10 @@ def _parted(interactions: Interactions, part: np.ndarray, kind: str) -> Split:
     """The split in which each pair goes to train (0), validation (1) or test (2)."""
     pairs = interactions.pairs
     return Split(
-        pairs.where(part == 0),
-        pairs.where(part == 1),
-        pairs.where(part == 2),
-        user_ids=interactions.user_ids,
-        item_ids=interactions.item_ids,
-        titles=interactions.titles,
-        name=interactions.name,
-        kind=kind,
-    )
+        pairs.where(part == 0), pairs.where(part == 1), pairs.where(part == 2),
+        user_ids=interactions.user_ids, item_ids=interactions.item_ids, titles=interactions.titles,
+        name=interactions.name, kind=kind,
+    )  # fmt: skip
 
 
 def _named(kind: str, fractions: Fractions) -> str:

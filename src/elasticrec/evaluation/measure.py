@@ -71,11 +71,9 @@ def measure(
         known = vectors[asked.users].astype(np.float16)
     votes = None if neighbours is None else Votes(neighbours, weights, composition, person)
     return evaluate_scores(
-        partial(_scores, scorer, history, known, votes),
-        asked,
-        metrics=metrics,
+        partial(_scores, scorer, history, known, votes), asked, metrics=metrics,
         device=scorer.device,
-    )
+    )  # fmt: skip
 
 
 def _scores(

@@ -183,8 +183,6 @@ class RuleConfig:
     def printed(cls, width: int = 64, population: int = 20) -> RuleConfig:
         """All as printed; d0 and P are 64 and 20 on Amazon-Book, 128 and 50 on Yelp2020."""
         return cls(
-            SpaceConfig.printed(),
-            SamplesConfig.printed(),
-            EstimatorConfig.printed(width),
+            SpaceConfig.printed(), SamplesConfig.printed(), EstimatorConfig.printed(width),
             SearchConfig.printed(population),
-        )
+        )  # fmt: skip

@@ -192,11 +192,9 @@ class Rule:
         named["uniform"] = even
         if k:
             choice: Choice = choose(
-                "composition",
-                {n: v[None] for n, v in values.items()},
-                "uniform",
+                "composition", {n: v[None] for n, v in values.items()}, "uniform",
                 doubt=self.config.search.doubt,
-            )
+            )  # fmt: skip
             taken, chosen_by = choice.chosen, str(choice)
         else:
             taken, chosen_by = "rank 1", "composition: the highest estimate"

@@ -64,7 +64,5 @@ class Measure:
         return evaluate_vectors(
             fold_users(vectors, table.block_size, table.score),
             masked_items(table, space.groups, candidate, split.train.per_item),
-            queries_of(split, "validation", users),
-            metrics=(self.metric,),
-            device=self.device,
-        )
+            queries_of(split, "validation", users), metrics=(self.metric,), device=self.device,
+        )  # fmt: skip

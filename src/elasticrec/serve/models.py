@@ -181,12 +181,10 @@ def load(name: str, root: Path) -> Served:
         files[f"{CATALOGUE}.gz"] = (InMemory(packed), f"{files[CATALOGUE][1]}-gzip")
     links = {file.partition(".")[0]: f"{name}/{file}" for file in release.beside}
     return Served(
-        release.index,
-        OpenFile(release.stream),
-        files,
+        release.index, OpenFile(release.stream), files,
         release.facts(name, {"stream": f"{name}/{FILES['stream']}"} | links),
         Vectors(root, release.index.head.model_id.hex()),
-    )
+    )  # fmt: skip
 
 
 def find_models(paths: tuple[Path, ...]) -> dict[str, Path]:

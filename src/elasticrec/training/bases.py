@@ -213,7 +213,5 @@ def _csr(matrix: Any, device: str | torch.device) -> Tensor:
         return torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr.astype(np.int32)),
             torch.from_numpy(matrix.indices.astype(np.int32)),
-            torch.from_numpy(matrix.data.astype(np.float32)),
-            size=matrix.shape,
-            device=device,
-        )
+            torch.from_numpy(matrix.data.astype(np.float32)), size=matrix.shape, device=device,
+        )  # fmt: skip

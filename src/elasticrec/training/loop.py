@@ -236,15 +236,11 @@ def _step(state: TrainingState, clock: Clock) -> Step:
     """The progress of a training now."""
     progress = state.progress
     return Step(
-        done=progress.steps,
-        total=state.n_steps,
-        epoch=progress.epoch + 1,
-        epochs=state.config.epochs,
-        loss=state.mean_loss(),
-        value=progress.best if progress.validations else None,
-        metric=state.config.metric,
+        done=progress.steps, total=state.n_steps, epoch=progress.epoch + 1,
+        epochs=state.config.epochs, loss=state.mean_loss(),
+        value=progress.best if progress.validations else None, metric=state.config.metric,
         seconds_left=clock.seconds_left(progress.steps, state.n_steps),
-    )
+    )  # fmt: skip
 
 
 def _log(step: Step) -> None:

@@ -37,12 +37,10 @@ class TrainingState:
         self.config, self.base, self.generator, self.ranks = config, base, generator, Ranks()
         base.tables = self.ranks.dealt(base.tables)
         self.sampler = Sampler(
-            split.train,
-            config,
-            whole_users=base.whole_users,
+            split.train, config, whole_users=base.whole_users,
             near=cooccurrence.items if config.cooccurrence and cooccurrence else None,
             device=generator.device,
-        )
+        )  # fmt: skip
         self.loss: Loss = loss or Objective(config)
         self.optimizer = RowAdam(base.tables, config)
         self.validation = Validation(split, config)
@@ -144,13 +142,10 @@ class TrainingState:
         blocks = items.reshape(len(items), config.n_blocks, config.block_size)
         table = BlockTable(
             blocks=blocks.cpu().numpy().astype(np.float32),
-            users=None if users is None else users.cpu().numpy().astype(np.float32),
-            base=base.name,
-            score=config.score,
-            cosine=config.loss == "softmax" and config.score == "aligned",
-            popularity_exponent=exponent,
-            recency=self.validation.recency,
-        )
+            users=None if users is None else users.cpu().numpy().astype(np.float32), base=base.name,
+            score=config.score, cosine=config.loss == "softmax" and config.score == "aligned",
+            popularity_exponent=exponent, recency=self.validation.recency,
+        )  # fmt: skip
         return table, [choice for choice in choices if choice]
 
     def tensors(self) -> Tables:

@@ -95,12 +95,8 @@ class Validation:
     def _evaluate(self, persons: Tensor, items: Tensor) -> Evaluation:
         assert self.asked is not None
         return evaluate_vectors(
-            persons,
-            items,
-            self.asked,
-            metrics=(self.config.metric,),
-            device=items.device.type,
-        )
+            persons, items, self.asked, metrics=(self.config.metric,), device=items.device.type,
+        )  # fmt: skip
 
 
 def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tensor]:

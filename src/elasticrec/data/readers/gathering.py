@@ -118,12 +118,10 @@ class _Rows:
             log.info("%s: left out %s rows with a rating below %g", source, n, least)
         whole = Interactions.of_columns(
             *(self.users.finish(source), self.items.finish(source)),
-            *(self.users.ids, self.items.ids),
-            times=self.times.finish(),
+            *(self.users.ids, self.items.ids), times=self.times.finish(),
             weights=None if self.columns.weight is None else self.weights.array(),
-            ordered=self.columns.ordered,
-            name=name,
-        )
+            ordered=self.columns.ordered, name=name,
+        )  # fmt: skip
         repeated = self.n_liked - len(whole.pairs)
         log.info(
             "%s: %s interactions of %s users with %s items; %s", source,

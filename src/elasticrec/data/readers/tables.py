@@ -185,15 +185,10 @@ def _text_batches(path: Path, choice: Choice, layout: Layout, *, lossy: bool) ->
                 continue
             try:
                 frame = pl.read_csv(
-                    text,
-                    columns=positions,
-                    separator=layout.separator if single else UNIT,
-                    quote_char='"' if single else None,
-                    has_header=header,
-                    infer_schema=False,
-                    schema=None if number == 0 else schema,
-                    glob=False,
-                )
+                    text, columns=positions, separator=layout.separator if single else UNIT,
+                    quote_char='"' if single else None, has_header=header, infer_schema=False,
+                    schema=None if number == 0 else schema, glob=False,
+                )  # fmt: skip
             except pl.exceptions.PolarsError as error:
                 raise _unreadable(path, layout, error) from None
             columns = {m: frame.to_series(positions.index(at)) for m, at in chosen.items()}
