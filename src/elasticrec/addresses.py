@@ -82,7 +82,8 @@ def fetched(path: Path | str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory() as folder:
         with reaching(str(path)) as (store, inner):
-            copy = Path(folder) / Path(inner).name
+            copy = Path(folder, Path(inner).parent.name, Path(inner).name)  # both name data sets
+            copy.parent.mkdir(exist_ok=True)
             if store.isdir(inner):
                 copy.mkdir()
                 for each in store.find(inner, maxdepth=1):

@@ -112,6 +112,12 @@ def test_files_of_two_formats_and_several_lists_are_refused(tmp_path):
         read(f"{tmp_path}/*.txt")
 
 
+def test_lists_at_an_address_are_named_by_their_folder():
+    with fsspec.open("memory://shop/train.txt", "w") as file:
+        file.write("0 1 2\n1 1 2\n")
+    assert read("memory://shop/train.txt").name == "shop"
+
+
 def test_times_have_one_unit_whatever_the_batch(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("user,item,time\n1,1,5\n1,2,7\n1,3,6.5\n")
     monkeypatch.setattr(tables, "CHUNK_BYTES", 8)
