@@ -127,6 +127,8 @@ def test_a_key_given_twice_is_refused():
 def test_signing_refuses_what_it_cannot_sign():
     with pytest.raises(InputError, match="no key to sign with"):
         Keys({}).sign("books", "u1", 60)
+    with pytest.raises(InputError, match="a model of 0 characters"):
+        KEYS.sign("", "u", 60)
     with pytest.raises(InputError, match="a user of 0 characters"):
         KEYS.sign("books", "", 60)
     with pytest.raises(InputError, match="a token for 0 seconds"):

@@ -30,7 +30,7 @@ LEAST_BYTES = 32
 LONGEST = 2_048
 """No token has more characters."""
 LONGEST_USER = 256
-"""No user id has more characters."""
+"""No user id and no name of a model has more characters."""
 _KEY_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
@@ -90,8 +90,9 @@ class Keys:
                 f"no key to sign with: name a file by --keys, or set {VARIABLE}; "
                 "`elasticrec token --new-key` makes one"
             )
-        if not 1 <= len(user) <= LONGEST_USER or not model:
-            raise InputError(f"a user of {len(user)} characters, expected 1 to {LONGEST_USER}")
+        for what, text in (("model", model), ("user", user)):
+            if not 1 <= len(text) <= LONGEST_USER:
+                raise InputError(f"a {what} of {len(text)} characters, expected 1 to {LONGEST_USER}")
         if not 1 <= seconds <= 10**9:
             raise InputError(f"a token for {seconds} seconds, expected 1 to 10^9")
         until = int((time.time() if now is None else now) + seconds)
