@@ -199,9 +199,9 @@ class _Search:
             columns = int(np.median(composition.columns))
             wanted = np.log([weight.at(cosines)[columns] for weight in candidates.values()])
             grid = np.linspace(wanted.min(), wanted.max(), config.vote_grid)
+            self.report(f"{len(grid)} vote weights at {size:g} bytes per item")
             measured = []
             for log_weight in grid:
-                self.report(f"vote weight {np.exp(log_weight):.1e} at {size:g} bytes per item")
                 table = np.full((len(cosines), 2), np.exp(log_weight), dtype=np.float32)
                 measured.append(self.value(composition, table, person))
             for name, log_weight in zip(candidates, wanted, strict=True):
