@@ -29,7 +29,7 @@ LEAST_BYTES = 32
 """The shortest key."""
 LONGEST = 2_048
 """No token has more characters."""
-LONGEST_USER = 256
+LONGEST_NAME = 256
 """No user id and no name of a model has more characters."""
 _KEY_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
@@ -91,8 +91,10 @@ class Keys:
                 "`elasticrec token --new-key` makes one"
             )
         for what, text in (("model", model), ("user", user)):
-            if not 1 <= len(text) <= LONGEST_USER:
-                raise InputError(f"a {what} of {len(text)} characters, expected 1 to {LONGEST_USER}")
+            if not 1 <= len(text) <= LONGEST_NAME:
+                raise InputError(
+                    f"a {what} of {len(text)} characters, expected 1 to {LONGEST_NAME}"
+                )
         if not 1 <= seconds <= 10**9:
             raise InputError(f"a token for {seconds} seconds, expected 1 to 10^9")
         until = int((time.time() if now is None else now) + seconds)
