@@ -84,6 +84,11 @@ def read(experiment: str, folder: Path | None = None) -> list[Line]:
     return list(newest.values())
 
 
+def every(experiment: str, folder: Path | None = None) -> list[Line]:
+    """All lines of an experiment, of measurements that were repeated, too."""
+    return _parsed((folder or RESULTS) / f"{experiment}.jsonl")
+
+
 def latest(experiment: str, folder: Path | None = None) -> list[Line]:
     """The lines of the newest settings and code: one for each cell and seed of a table."""
     found = read(experiment, folder)

@@ -90,7 +90,7 @@ def where() -> str:
 
 def runs() -> str:
     """Seconds and energy of the runs that measured test, as far as they could be read."""
-    found = [line for line in lines.read("table2-runs") if line["part"] == "test"]
+    found = [line for line in lines.every("table2-runs") if line["part"] == "test"]
     rows = []
     for line in found:
         used = line["metrics"]

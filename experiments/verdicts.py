@@ -13,6 +13,7 @@ from statistics import mean, stdev
 
 from experiments import default, lines, tables
 from experiments.comparing import ALPHA, holm, welch
+from experiments.equal_bytes import BASE, UNTRAINED
 
 OURS, EXPERIMENT = default.METHOD, "table2"
 METRICS = ("recall@50", "ndcg@50")
@@ -135,32 +136,35 @@ def whole_table(dataset: str, metric: str, part: str) -> str:
     return tables.table(["method", *(f"{size:g}" for size in sizes)], rows)
 
 
-BESIDE_LISTS = " + lists"
-SPARSE = ("itemknn", "sparse linear")
 ALIKE = "ours, all alike"
 CLAIMED = (6, 11, 20, 54, 110)
 """Bytes per item, about 0.5 to 10 MB of Amazon-Book, at which ours shall lead."""
 
 
 def rivals_of(found: Sequence[Cell]) -> list[str]:
-    """Rivals with equal information: codes with lists beside them, lists alone, popularity."""
+    """Rivals that know what ours knows: codes, with lists beside them or without, and lists alone.
+
+    The variants of ours, and the base of the decomposition, are no rivals.
+    """
     names = dict.fromkeys(cell.method for cell in found)
-    return [name for name in names if name.endswith(BESIDE_LISTS) or name in SPARSE]
+    return [name for name in names if name.partition(",")[0] != OURS and name != BASE]
 
 
 def short_table(part: str, metric: str = "recall@50") -> str:
-    """Ours, the best codes with lists, the best lists alone and all alike, by data set and size."""
+    """Ours, the best codes, the best lists alone and all alike, by data set and size."""
     rows = []
     for dataset in tables.datasets(measured(part)):
         found = cells(dataset, metric, part)
-        beside = [name for name in rivals_of(found) if name.endswith(BESIDE_LISTS)]
+        codes = [name for name in rivals_of(found) if name not in UNTRAINED]
         ours = tables.cells(measured(part), dataset=dataset, method=OURS)
         for size in (size for size in CLAIMED if size in ours):
-            dense, lists, alike = (best(found, size, names) for names in (beside, SPARSE, (ALIKE,)))
+            dense, lists, alike = (
+                best(found, size, names) for names in (codes, UNTRAINED, (ALIKE,))
+            )
             shown = [tables.shown(ours[size], metric), _named(dense), _named(lists)]
             last = f"{mean(alike.theirs):.4f} ({alike.shown})" if alike else tables.EMPTY
             rows.append([tables.title(dataset), f"{size:g}", *shown, last])
-    head = ["data set", "bytes per item", "ours", "best codes + lists", "best lists alone",
+    head = ["data set", "bytes per item", "ours", "best codes of others", "best lists alone",
             "ours, all alike"]  # fmt: skip
     return tables.table(head, rows)
 
@@ -169,35 +173,38 @@ def _named(cell: Cell | None) -> str:
     """A rival's mean, its name, and ours' lead over it."""
     if cell is None:
         return tables.EMPTY
-    return f"{mean(cell.theirs):.4f} {cell.method.removesuffix(BESIDE_LISTS)} ({cell.shown})"
+    return f"{mean(cell.theirs):.4f} {cell.method} ({cell.shown})"
 
 
 def verdict(part: str) -> str:
-    """How often ours leads every rival with equal information, and where it does not."""
-    rows, ahead, sure, n = list[list[str]](), 0, 0, 0
+    """How often ours leads every rival with equal information, by data set."""
+    rows = []
     for dataset in tables.datasets(measured(part)):
-        for metric in METRICS:
-            found, missed = cells(dataset, metric, part), list[str]()
-            for size in CLAIMED:
-                here = [x for x in found if x.size == size and x.method in rivals_of(found)]
-                if not here:
-                    continue
-                least = min(here, key=lambda cell: cell.lead)
-                n, ahead = n + 1, ahead + (least.lead > 0)
-                sure += all(cell.lead > 0 and cell.is_sure for cell in here)
-                if least.lead <= 0:
-                    missed.append(f"{size:g} ({least.shown}, {least.method})")
-            if missed:
-                name = metric.replace("recall", "Recall").replace("ndcg", "NDCG")
-                rows.append([f"{tables.title(dataset)}, {name}", ", ".join(missed)])
-    if not n:
-        return "Rivals were not measured yet.\n"
-    text = (
-        f"Of {n} cells (data set, metric, size), ours leads every rival in {ahead}; in {sure} both "
-        "tests are sure of every lead."
-    )
+        least = [cell for metric in METRICS for cell in closest(dataset, metric, part)]
+        if least:
+            worst, behind = (
+                min(least, key=lambda cell: cell.lead),
+                [x for x in least if x.lead <= 0],
+            )
+            metric = worst.metric.replace("recall", "Recall").replace("ndcg", "NDCG")
+            rows.append([
+                tables.title(dataset), f"{len(least) - len(behind)} of {len(least)}",
+                str(sum(cell.is_sure for cell in least if cell.lead > 0)),
+                str(sum(cell.is_sure for cell in behind)),
+                f"{worst.shown} {metric} at {worst.size:g}, {worst.method}",
+            ])  # fmt: skip
     if not rows:
-        return f"{text}\n"
-    return f"{text} It does not lead here:\n\n" + tables.table(
-        ["data set and metric", "bytes per item (lead over the best rival)"], rows
+        return "Rivals were not measured yet.\n"
+    return (
+        f"Of Recall@50 and NDCG@50 at {', '.join(map(str, CLAIMED))} bytes per item, against the "
+        "best rival of each:\n\n"
+        + tables.table(["data set", "ours ahead", "sure", "surely behind", "least lead"], rows)
     )
+
+
+def closest(dataset: str, metric: str, part: str) -> list[Cell]:
+    """At each size, ours against the rival over which its lead is the least."""
+    found = cells(dataset, metric, part)
+    rivals = rivals_of(found)
+    here = ([x for x in found if x.size == size and x.method in rivals] for size in CLAIMED)
+    return [min(some, key=lambda cell: cell.lead) for some in here if some]
