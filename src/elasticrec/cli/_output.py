@@ -131,16 +131,18 @@ def print_json(facts: Any) -> None:
 
 
 def print_table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None
-) -> None:
-    """Print a table, its first column to the left and the others to the right."""
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None,
+    left: str | None = None,
+) -> None:  # fmt: skip
+    """Print a table, one column (by default the first) to the left and the others to the right."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
-    for n, head in enumerate(heads):
-        table.add_column(Text(head), justify="right" if n else "left")
+    for head in heads:
+        to_left = head == (heads[0] if left is None else left)
+        table.add_column(Text(head), justify="left" if to_left else "right")
     for row in rows:
         table.add_row(*map(Text, row))
     Console().print(table)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from elasticrec.cli._output import print_json, read_ids
+from elasticrec.cli._output import print_json, print_table, read_ids
 from elasticrec.cli._settings import by_engine
 
 if TYPE_CHECKING:
@@ -91,23 +91,16 @@ def _print(listed: list[Recommendation], json: bool) -> None:
     """Print the list as JSON, or as a table, without a title column where no title is known."""
     from dataclasses import asdict
 
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     if json:
         return print_json([asdict(found) for found in listed])
     titled = any(found.title for found in listed)
-    table = Table(box=None)
-    table.add_column("", justify="right")
-    table.add_column("item", justify="right", no_wrap=True)
-    if titled:
-        table.add_column("title")
-    table.add_column("score", justify="right")
-    for place, found in enumerate(listed, start=1):
-        titles = [escape(found.title or "")] if titled else []
-        table.add_row(str(place), escape(str(found.id)), *titles, _number(found.score))
-    Console().print(table)
+    rows = [
+        ["", str(found.id), *([found.title or ""] if titled else []), _number(found.score)]
+        for found in listed
+    ]
+    for place, row in enumerate(rows, start=1):
+        row[0] = str(place)
+    print_table(["", "item", *(["title"] if titled else []), "score"], rows, left="title")
 
 
 def _number(score: float) -> str:

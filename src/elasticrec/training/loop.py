@@ -116,7 +116,7 @@ def train(
             cooccurrence = count_cooccurrence(split.train, config.cooccurrence_k)
     job = (split, config, device, cooccurrence, make, loss, checkpoint, resume)
     with one_line_if_lost():
-        state = _run(*Ranks().say(job), clock, stop, report or _log, report_seconds)
+        state = _run(*Ranks().broadcast(job), clock, stop, report or _log, report_seconds)
         table, choices = state.finish()
     return Trained(table, config, state.progress, choices, state.validation.chosen)
 
@@ -124,9 +124,9 @@ def train(
 def follow() -> None:
     """Take part in the trainings of rank 0 until it says that there are no more."""
     with suppress(InterruptedTraining):
-        while job := Ranks().say(()):
+        while job := Ranks().broadcast(()):
             state = _run(*job, Clock(), lambda: False, lambda _: None, 10.0)
-            state.collected(state.best)
+            state.gathered(state.best)
 
 
 def _run(
@@ -141,12 +141,12 @@ def _run(
         keep_freed_memory()
     generator = torch.Generator(device=where).manual_seed(config.seed)
     with stage(f"first vectors of {split.n_items:,} items"):
-        first = replace(config, init="random") if ranks.rank else config  # rank 0's are dealt out
+        first = replace(config, init="random") if ranks.rank else config  # rank 0's are scattered
         base = make(split.train, first, generator)
-    generator.set_state(ranks.say(generator.get_state()))
+    generator.set_state(ranks.broadcast(generator.get_state()))
     state = TrainingState(split, config, base, generator, cooccurrence, loss)
     fingerprint = split.fingerprint() if checkpoint and not ranks.rank else ""
-    if ranks.say(bool(checkpoint and resume and checkpoint.exists())):
+    if ranks.broadcast(bool(checkpoint and resume and checkpoint.exists())):
         assert checkpoint is not None
         found = ({}, Progress()) if ranks.rank else load_checkpoint(checkpoint, config, fingerprint)
         state.restore(*found)
@@ -169,7 +169,7 @@ def _run(
         while progress.epoch < config.epochs and not progress.stopped:
             for batch in state.sampler.epoch(config.seed, progress.epoch, generator, progress.step):
                 state.step(batch)
-                to_report, to_save, to_stop = ranks.flags(
+                to_report, to_save, to_stop = ranks.broadcast_flags(
                     clock.passed("report", report_seconds),
                     clock.passed("checkpoint", every),
                     stop(),

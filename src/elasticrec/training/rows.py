@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.sharding import Ranks, exchange
+from elasticrec.training.sharding import Ranks, all_to_all
 
 Tables = dict[str, Tensor]
 _LEAST = 1e-12
@@ -69,7 +69,7 @@ class Leaves:
         summed, touched = {}, {}
         for name, grad in grads.items():
             asked, given, wanted = self._asked[name]
-            found = exchange(grad, wanted, given)
+            found = all_to_all(grad, wanted, given)
             touched[name], at = torch.unique(asked, return_inverse=True)
             zeros = found.new_zeros(len(touched[name]), *found.shape[1:])
             summed[name] = zeros.index_add_(0, at, found)
@@ -83,7 +83,7 @@ class Leaves:
             return self._leaf(name, table.index_select(0, self.touched[name])), places
         asked, given, wanted = self.ranks.owners(name, self.touched[name])
         self._asked[name] = asked, given, wanted
-        return self._leaf(name, exchange(table.index_select(0, asked), given, wanted)), places
+        return self._leaf(name, all_to_all(table.index_select(0, asked), given, wanted)), places
 
     def _numbers(self, name: str) -> Tensor:
         """(V,) the numbers of all rows."""

@@ -36,16 +36,16 @@ class Ranks:
         """K."""
         self.rank = dist.get_rank() if together else 0
         self.lengths: dict[str, int] = {}
-        """Rows of each table that was dealt out."""
+        """Rows of each table that was scattered."""
 
-    def say(self, value: T) -> T:
+    def broadcast(self, value: T) -> T:
         """The value that rank 0 gives, on every rank."""
         said = [value]
         if self.size > 1:
             dist.broadcast_object_list(said, device=torch.device("cpu"))
         return said[0]
 
-    def flags(self, *flags: bool) -> tuple[bool, ...]:
+    def broadcast_flags(self, *flags: bool) -> tuple[bool, ...]:
         """The flags that rank 0 gives, on every rank."""
         if self.size == 1:
             return flags
@@ -53,7 +53,7 @@ class Ranks:
         dist.broadcast(said, 0)
         return tuple(said.tolist())
 
-    def total(self, number: float) -> float:
+    def summed(self, number: float) -> float:
         """The sum of a number over all ranks."""
         if self.size == 1:
             return number
@@ -74,17 +74,17 @@ class Ranks:
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         return where
 
-    def dealt(self, tables: dict[str, Tensor]) -> dict[str, Tensor]:
+    def scattered(self, tables: dict[str, Tensor]) -> dict[str, Tensor]:
         """This rank's rows of whole tables, of which rank 0's count."""
         self.lengths = {name: len(whole) for name, whole in tables.items()}
         if self.size == 1:
             return tables
         parts = {n: whole[self.rank :: self.size].clone() for n, whole in tables.items()}
         for name, part in parts.items():
-            self.deal(tables[name], part)
+            self.scatter(tables[name], part)
         return parts
 
-    def deal(self, whole: Tensor | None, part: Tensor) -> None:
+    def scatter(self, whole: Tensor | None, part: Tensor) -> None:
         """Fill each rank's part with its rows of a table that rank 0 has."""
         if self.rank:
             dist.recv(part, 0)
@@ -94,7 +94,7 @@ class Ranks:
             dist.send(whole[rank :: self.size].to(part.device).contiguous(), rank)
         part.copy_(whole[:: self.size])
 
-    def collected(self, name: str, part: Tensor) -> Tensor:
+    def gathered(self, name: str, part: Tensor) -> Tensor:
         """A whole table of all ranks' parts, on rank 0; nothing elsewhere."""
         if self.size == 1:
             return part
@@ -129,10 +129,10 @@ class Ranks:
         give = torch.empty_like(get)
         dist.all_to_all_single(give, get)
         wanted, given = get.tolist(), give.tolist()
-        return exchange(keys % self.width(name), wanted, given), given, wanted
+        return all_to_all(keys % self.width(name), wanted, given), given, wanted
 
 
-def exchange(rows: Tensor, give: list[int], get: list[int]) -> Tensor:
+def all_to_all(rows: Tensor, give: list[int], get: list[int]) -> Tensor:
     """Rows from all ranks, in their sequence, after giving each the next of one's own."""
     out = rows.new_empty(sum(get), *rows.shape[1:])
     dist.all_to_all_single(out, rows.contiguous(), get, give)
@@ -179,5 +179,5 @@ def together(command: Callable[[], None], follow: Callable[[], None]) -> None:
     if code:
         os._exit(code)  # torchrun ends the others
     if not ranks.rank:
-        ranks.say(())
+        ranks.broadcast(())
     dist.destroy_process_group()

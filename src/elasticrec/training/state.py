@@ -35,7 +35,7 @@ class TrainingState:
     ) -> None:  # fmt: skip
         """Args: config: already sized for the split."""
         self.config, self.base, self.generator, self.ranks = config, base, generator, Ranks()
-        base.tables = self.ranks.dealt(base.tables)
+        base.tables = self.ranks.scattered(base.tables)
         self.sampler = Sampler(
             split.train, config, whole_users=base.whole_users,
             near=cooccurrence.items if config.cooccurrence and cooccurrence else None,
@@ -84,7 +84,7 @@ class TrainingState:
 
     def mean_loss(self) -> float:
         """Mean loss since the latest validation; one that is not finite is refused."""
-        loss = self.ranks.total(float(self._loss_sum)) / max(self._loss_count, 1)
+        loss = self.ranks.summed(float(self._loss_sum)) / max(self._loss_count, 1)
         if not np.isfinite(loss):
             raise InputError(
                 f"the loss is {loss} in epoch {self.progress.epoch + 1}, expected a finite number: "
@@ -98,8 +98,8 @@ class TrainingState:
         progress, config = self.progress, self.config
         loss = self.mean_loss()
         with stage(f"validation after epoch {progress.epoch}"):
-            whole = self.collected(self.base.tables)
-            value = self.ranks.say(0.0 if self.ranks.rank else self.validation.value(whole))
+            whole = self.gathered(self.base.tables)
+            value = self.ranks.broadcast(0.0 if self.ranks.rank else self.validation.value(whole))
         seconds = round(progress.seconds, 2), round(progress.cpu_seconds, 2)
         progress.validations.append(
             {
@@ -118,15 +118,15 @@ class TrainingState:
             progress.since_best += 1
             progress.stopped = bool(config.patience) and progress.since_best >= config.patience
 
-    def collected(self, tables: Tables) -> Base:
+    def gathered(self, tables: Tables) -> Base:
         """The base with whole tables, on rank 0."""
         whole = copy.copy(self.base)
-        whole.tables = {name: self.ranks.collected(name, t) for name, t in tables.items()}
+        whole.tables = {name: self.ranks.gathered(name, t) for name, t in tables.items()}
         return whole
 
     def finish(self) -> tuple[BlockTable, list[Choice]]:
         """The block table of the best validation, and how recency and exponent were chosen."""
-        config, base = self.config, self.collected(self.best or self.base.tables)
+        config, base = self.config, self.gathered(self.best or self.base.tables)
         choices: list[Choice | None] = []
         if config.recency < 0 and config.score == "aligned":
             with stage("choosing the recency"):
@@ -150,10 +150,10 @@ class TrainingState:
 
     def tensors(self) -> Tables:
         """Every tensor of the state, for a checkpoint; on rank 0."""
-        loss = self.ranks.total(float(self._loss_sum))
+        loss = self.ranks.summed(float(self._loss_sum))
         return {
             **{
-                name: self.ranks.collected(name.partition(".")[2], part)
+                name: self.ranks.gathered(name.partition(".")[2], part)
                 for name, part in self._own().items()
             },
             "generator": self.generator.get_state().cpu(),
@@ -163,11 +163,11 @@ class TrainingState:
     def restore(self, tensors: Tables, progress: Progress) -> None:
         """Go on from what `tensors` gave, which rank 0 has."""
         small = {name: tensors[name] for name in ("generator", "loss") if name in tensors}
-        progress, small = self.ranks.say((progress, small))
+        progress, small = self.ranks.broadcast((progress, small))
         if progress.validations:
             self.best = {name: torch.empty_like(t) for name, t in self.base.tables.items()}
         for name, part in self._own().items():
-            self.ranks.deal(tensors.get(name), part)
+            self.ranks.scatter(tensors.get(name), part)
         self.generator.set_state(small["generator"])
         self._loss_sum.fill_(0.0 if self.ranks.rank else float(small["loss"][0]))
         self._loss_count = int(small["loss"][1])
