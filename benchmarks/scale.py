@@ -338,7 +338,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=1_000_000)
     parser.add_argument("--interactions", type=int, default=10_000_000)
     parser.add_argument("--dimensions", type=int, default=128)
-    parser.add_argument("--stages", default=",".join(list(STAGES)[1:]))
+    parser.add_argument("--stages", help="Some of them, with commas; by default all.")
     parser.add_argument("--engine", default="serial")
     parser.add_argument("--ray-address")
     parser.add_argument("--device", default="auto")
@@ -350,13 +350,14 @@ def main() -> None:
     parser.add_argument("--until", type=float, default=float("inf"), help=argparse.SUPPRESS)
     parser.add_argument("--stage", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    left_out = ("make", "device") if args.slopes else ("make",)
+    args.stages = args.stages or ",".join(name for name in STAGES if name not in left_out)
     if args.stage:
         alone(args)
     elif args.draw:
         draw()
     elif args.slopes:
         args.thrifty, args.device, args.dimensions = True, "cpu", 32
-        args.stages = "epoch,compress,neighbours,write,evaluate,order"
         for axis, grows in AXES.items():
             for step in STEPS:
                 sizes = [round(n * (step if g else 1)) for n, g in zip(BASE, grows, strict=True)]
