@@ -208,20 +208,19 @@ def test_the_tarball_is_complete_runs_and_has_types(host, tmp_path):
     code = code.replace("https://cdn.example", host) + "console.log(items.length);\n"
     (tmp_path / "first.js").write_text(code)
     assert said(["node", "first.js"], tmp_path) == "20\n"
-    fast = code.replace("const { stream }", "const { stream, bytes }")
-    fast = "import { accelerate } from 'elasticrec-device/wasm';\n" + fast
-    fast = fast.replace("stream.recommend(", "(await accelerate(stream, bytes)).recommend(")
+    fast = "import { accelerate } from 'elasticrec-device/wasm';\n" + code
+    fast = fast.replace("stream.recommend(", "(await accelerate(stream)).recommend(")
     (tmp_path / "fast.js").write_text(fast)
-    assert "await accelerate(stream, bytes)" in fast
+    assert "await accelerate(stream)" in fast
     assert said(["node", "fast.js"], tmp_path) == "20\n"
     (tmp_path / "typed.ts").write_text(
         "import { fetchStream } from 'elasticrec-device';\n"
         "import { accelerate } from 'elasticrec-device/wasm';\n"
-        "const { stream, bytes } = await fetchStream('x', { budget: 5 });\n"
-        "export const fast = (await accelerate(stream, bytes)).similar(7, { k: 2 }).items;\n"
+        "const { stream } = await fetchStream('x', { budget: 5 });\n"
+        "export const fast = (await accelerate(stream)).similar(7, { k: 2 }).items;\n"
         "export const score: number | undefined = fast[0]?.score;\n"
-        "// @ts-expect-error: the bytes are missing\n"
-        "await accelerate(stream);\n"
+        "// @ts-expect-error: no stream\n"
+        "await accelerate('x');\n"
         "export const number: number = stream.recommend({ history: [1], k: 2 }).unknown;\n"
         "// @ts-expect-error: no such option\n"
         "stream.recommend({ likes: [1] });\n"

@@ -197,6 +197,8 @@ export class Stream {
     return { ...about, bytes, chunks, columns, listable, signed: this.#key !== undefined };
   }
 
+  /** The bytes that it ranks with, which are not to be changed. */
+  get bytes() { return this.#bytes.subarray(0, this.#end); }
   get #dense() { return this.#head.idKind === 'dense'; }
   /** The ids that have arrived, by item number. @returns {Id[]} */
   get ids() { return this.#dense ? Array.from(this.#slotsOf, (_, i) => i) : [...this.#ids]; }

@@ -6,7 +6,7 @@ import { openStream } from '../js/elasticrec-device.js';
 import { accelerate } from './elasticrec-wasm.js';
 
 const bytes = new Uint8Array(readFileSync(process.argv[2])), plain = openStream(bytes);
-const fast = await accelerate(plain, bytes), { items } = plain.info();
+const fast = await accelerate(plain), { items } = plain.info();
 const history = Array.from({ length: 45 }, (_, i) => plain.id((i * 7919) % items));
 const found = { plain: [], fast: [] };
 for (let turn = 0; turn < 30; turn++)

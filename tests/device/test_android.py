@@ -52,6 +52,7 @@ def test_answers_as_expected(device, name):
 def test_refuses_what_the_c_runtime_refuses_with_and_without_a_key(device):
     test_c.test_refuses_every_hostile_file(device)
     test_c.test_takes_the_sound_files_and_refuses_another_key_or_an_older_stream(device)
+    test_c.test_a_signed_stream_does_not_grow_by_another_one(device)
 
 
 def test_refuses_what_is_no_key(device):

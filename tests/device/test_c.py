@@ -93,6 +93,20 @@ def test_takes_the_sound_files_and_refuses_another_key_or_an_older_stream(c_devi
         c_device.open(hostile.SOUND, min_sequence=sequence + 1)
 
 
+def test_a_signed_stream_does_not_grow_by_another_one(c_device):
+    least, others = hostile.EXPECTED["least"], list(hostile.changed_late())
+    assert len(others) > 3
+    for other in others:
+        for key in (hostile.KEY, None):
+            with c_device.open(other[:least], key, most=len(other)) as stream:
+                if key is None:
+                    assert stream.refresh(other) == len(other)
+                    continue
+                with pytest.raises(c_runtime.StreamError, match="link"):
+                    stream.refresh(other)
+                assert least <= stream.info()["bytes"] < len(other)
+
+
 def test_a_prefix_below_least_is_refused_by_an_error_that_names_it(c_device):
     whole, least = hostile.SOUND.read_bytes(), hostile.EXPECTED["least"]
     for length in range(len(whole) + 1):

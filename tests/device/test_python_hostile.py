@@ -1,5 +1,6 @@
 """The Python runtime refuses every hostile file, by an error that says why."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -54,6 +55,28 @@ def test_another_key_and_a_larger_sequence_number_are_refused():
     elasticrec_device.open(SOUND, min_sequence=EXPECTED["sequence"])
     with pytest.raises(StreamError, match="sequence in the head: found 7, expected 8 to"):
         elasticrec_device.open(SOUND, min_sequence=EXPECTED["sequence"] + 1)
+
+
+def changed_late():
+    """Streams whose first `least` bytes are right by the key, and a link behind them is not."""
+    for case in EXPECTED["cases"]:
+        if case["file"].startswith("key-link-"):
+            data = (HOSTILE / case["file"]).read_bytes()
+            with contextlib.suppress(StreamError):
+                elasticrec_device.open(data[: EXPECTED["least"]], KEY)
+                yield data
+
+
+def test_a_signed_stream_does_not_grow_by_another_one():
+    assert len([*changed_late()]) > 3
+    for other in changed_late():
+        with elasticrec_device.open(other[: EXPECTED["least"]], KEY) as stream:
+            before = stream.recommend()
+            with pytest.raises(StreamError, match="link"):
+                stream.refresh(other)
+            assert stream.recommend() == before
+        with elasticrec_device.open(other[: EXPECTED["least"]]) as stream:
+            assert stream.refresh(other) == len(other)
 
 
 def test_a_prefix_below_least_is_refused_by_an_error_that_names_it():

@@ -48,6 +48,21 @@ describe('hostile files', () => {
     await refused(() => openSigned(sound, key, { minSequence: BigInt(sequence) + 1n }), 'sequence');
   });
 
+  test('a signed stream does not grow by another one', async () => {
+    let tried = 0;
+    for (const { file: name } of facts.cases.filter((each) => each.file.startsWith('key-link-'))) {
+      const other = file(name), start = other.slice(0, facts.least);
+      const stream = await openSigned(start, key).catch(() => null);
+      if (!stream) continue; // the link is among the first ones
+      const before = stream.recommend();
+      await refused(() => stream.refresh(other), '');
+      assert.deepEqual(stream.recommend(), before);
+      assert.equal((await openStream(start).refresh(other)).info().bytes, other.length);
+      tried++;
+    }
+    assert(tried > 3);
+  });
+
   test('pieces shorter than least are refused, longer ones are taken', async () => {
     for (const length of facts.truncated) {
       const names = length >= facts.head ? `${facts.least}` : '';

@@ -32,18 +32,17 @@ const viewOf = (file) => (file instanceof ArrayBuffer ? new Uint8Array(file)
 /** A stream with the methods of the plain one, which it asks for all but lists. */
 class FastStream {
   /** @type {Stream} */ #plain;
-  /** @type {Uint8Array} */ #bytes;
   /** @type {WebAssembly.Module} */ #module;
   /** @type {number} */ #items;
   #call = /** @type {Calls} */ ({});
   #memory = /** @type {WebAssembly.Memory | null} */ (null); #free = 0;
   #withdrawn = /** @type {Uint8Array | null} */ (null);
 
-  /** @param {Stream} plain @param {Uint8Array} bytes @param {WebAssembly.Module} module */
-  constructor(plain, bytes, module) {
-    [this.#plain, this.#bytes, this.#module] = [plain, bytes, module];
-    this.#items = plain.info().items;
+  /** @param {Stream} plain @param {WebAssembly.Module} module */
+  constructor(plain, module) {
+    [this.#plain, this.#module, this.#items] = [plain, module, plain.info().items];
   }
+  get bytes() { return this.#plain.bytes; }
   get ids() { return this.#plain.ids; }
   info() { return this.#plain.info(); }
   /** @param {number} number */
@@ -57,9 +56,7 @@ class FastStream {
     try {
       await this.#plain.refresh(file);
     } finally {
-      const { bytes } = this.#plain.info(); // more than before, or after a wrong chunk as many
-      if (bytes > this.#bytes.length) this.#bytes = viewOf(file);
-      this.#bytes = this.#bytes.subarray(0, bytes), this.#memory = null;
+      this.#memory = null; // the next list opens what there is then
     }
     return this;
   }
@@ -79,7 +76,7 @@ class FastStream {
 
   /** Opens what has arrived in an instance of its own. */
   #open() {
-    const { exports } = new WebAssembly.Instance(this.#module), bytes = this.#bytes;
+    const { exports } = new WebAssembly.Instance(this.#module), { bytes } = this.#plain;
     const { memory, __heap_base: base } = /** @type {any} */ (exports), data = (base.value + 15) & ~15;
     this.#call = /** @type {Calls} */ (/** @type {unknown} */ (exports)), this.#memory = memory;
     new Uint8Array(this.#grow(data + bytes.length)).set(bytes, data);
@@ -130,12 +127,10 @@ class FastStream {
 }
 
 /** The same stream, whose lists come faster; the stream itself where there is no WebAssembly with
- * SIMD. `bytes` are those that it was opened with, or more.
- * @param {Stream} stream @param {Bytes} bytes @returns {Promise<Ranker>} */
-export async function accelerate(stream, bytes) {
+ * SIMD. @param {Stream} stream @returns {Promise<Ranker>} */
+export async function accelerate(stream) {
   try {
-    const module = await (compiled ??= load());
-    return new FastStream(stream, viewOf(bytes).subarray(0, stream.info().bytes), module);
+    return new FastStream(stream, await (compiled ??= load()));
   } catch { // no WebAssembly, none with SIMD, or the module is not to be had
     compiled = undefined;
     return stream;

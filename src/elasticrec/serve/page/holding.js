@@ -65,7 +65,7 @@ export class Holding {
     if (before >= size) {
       const { openStream } = await runtime();
       const bytes = /** @type {any} */ (this.#held).bytes.subarray(0, size);
-      return { stream: await this.#faster(openStream(bytes), bytes), fetched: 0 };
+      return { stream: await this.#faster(openStream(bytes)), fetched: 0 };
     }
     let start = before;
     const { fetchStream } = await runtime();
@@ -79,18 +79,17 @@ export class Holding {
       arrived?.(await this.#withdraw(stream), bytes.length);
     };
     const how = { budget: size, previous: this.#held, signal, onPart, every: PART_MS };
-    const { stream, bytes } = await fetchStream(this.#model.files.stream, how).catch((error) => {
+    const { stream } = await fetchStream(this.#model.files.stream, how).catch((error) => {
       throw error instanceof TypeError ? new Away() : error;
     });
     await this.#keep();
-    return { stream: await this.#faster(stream, bytes), fetched: this.bytes - start };
+    return { stream: await this.#faster(stream), fetched: this.bytes - start };
   }
 
   /** The stream as it ranks fastest here.
-   * @param {import('./elasticrec-device.js').Stream} stream
-   * @param {Uint8Array<ArrayBuffer>} bytes */
-  async #faster(stream, bytes) {
-    return this.#withdraw(await (await faster())?.accelerate(stream, bytes) ?? stream);
+   * @param {import('./elasticrec-device.js').Stream} stream */
+  async #faster(stream) {
+    return this.#withdraw(await (await faster())?.accelerate(stream) ?? stream);
   }
 
   /** @param {Stream} stream */
