@@ -11,6 +11,7 @@ from tests.device import c_runtime, crafted
 from tests.device.test_python_conformance import GOLDEN
 
 FUZZ = c_runtime.FOLDER / "testing" / "fuzz.c"
+THREADS = c_runtime.FOLDER / "testing" / "threads.c"
 CORPUS = c_runtime.FOLDER / "testing" / "corpus.zip"
 LIKED = ",".join(map(str, crafted.HISTORY))  # dense ids
 
@@ -68,6 +69,17 @@ def clang_driver(folder):
         pytest.skip("no clang here: the sanitizers were not run")
     options = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     return c_runtime.build(["clang"], folder / "driver", *options)
+
+
+@pytest.mark.parametrize("compiler", [("gcc",), ("clang", "-g", "-fsanitize=thread")])
+def test_threads_that_share_a_stream_get_what_one_gets(compiler, tmp_path):
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"no {compiler[0]} here: threads were not tried with it")
+    program = tmp_path / "threads"
+    words = [*compiler, *c_runtime.STRICT, "-O1", "-pthread", str(THREADS), "-o", str(program)]
+    subprocess.run(words, check=True)
+    for name in ("u64", "text", "many"):
+        subprocess.run([str(program), str(GOLDEN / f"{name}.elastic")], check=True)
 
 
 @pytest.mark.slow
