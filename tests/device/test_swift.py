@@ -5,10 +5,13 @@ import shutil
 import subprocess
 
 import pytest
+import tree_sitter
+import tree_sitter_swift
 
 from tests.device import c_runtime
 
 FOLDER = c_runtime.FOLDER.parent / "swift"
+EXAMPLE = FOLDER.parent / "examples" / "Recommend.swift"
 PART = FOLDER / "Sources" / "CElasticrec"
 
 
@@ -40,6 +43,13 @@ def test_every_c_name_and_field_of_the_wrapper_is_in_the_header():
     assert used - ours <= {*re.findall(r"\w+", header)}
     functions = {*re.findall(r"^\w[\w ]*?\b(elasticrec_\w+)\(", header, flags=re.MULTILINE)}
     assert functions - used == {"elasticrec_find", "elasticrec_similar"}  # which it has no need of
+
+
+@pytest.mark.parametrize("path", [*FOLDER.rglob("*.swift"), EXAMPLE], ids=lambda path: path.name)
+def test_the_swift_code_has_the_syntax_of_swift(path):
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_swift.language()))
+    assert not parser.parse(path.read_bytes()).root_node.has_error
+    assert parser.parse(path.read_bytes() + b"}").root_node.has_error
 
 
 def test_the_package_builds(tmp_path):
