@@ -7,9 +7,11 @@ import pytest
 
 import elasticrec_device
 from benchmarks.fuzz import javascript, run
+from elasticrec.stream.chunk import Kind
 from tests.device import c_runtime
 from tests.device.mutations import Case, golden, seal, split
 from tests.device.verdicts import alike, page, verdict
+from tests.stream.damage import draft
 
 
 def agree(mutations, seed):
@@ -81,3 +83,18 @@ def test_a_last_text_without_bytes_or_of_half_a_letter_is_refused(everyone, leng
     struct.pack_into("<Q", parts[0], 48, sum(map(len, parts)))
     seal(parts)
     assert everyone(Case(b"".join(parts))) == "refused"
+
+
+def test_the_widest_columns_are_taken(everyone):
+    wide = draft()
+    wide.add(Kind.COLUMNS, 3, 0, 31, struct.pack("<HHHHff", 0, 0, 1, 0, 0.5, 0.5) * 31)
+    assert everyone(Case(wide.file())).startswith(f"{len(wide.file())}\t")
+
+
+def test_as_many_items_as_least_has_bytes_are_taken(everyone):
+    many = draft("dense")
+    many.chunks = [chunk for chunk in many.chunks if chunk.header.kind != Kind.NEIGHBOURS]
+    many.least_chunks = 3
+    data = many.set(n_items=927).file()
+    assert int.from_bytes(data[40:48], "little") == 927
+    assert everyone(Case(data)).startswith(f"{len(data)}\t")

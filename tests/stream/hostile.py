@@ -83,7 +83,7 @@ def of_head():
     many = draft("dense")
     many.chunks = [chunk for chunk in many.chunks if chunk.header.kind != Kind.NEIGHBOURS]
     many.least_chunks = 3
-    file = many.set(n_items=1038).file()
+    file = many.set(n_items=928).file()
     yield Case("head-n-items-most", 1, "more items than least: memory for nothing", file)
 
 
