@@ -124,24 +124,23 @@ def with_ids(kind, ids):
 
 def colliding_ids():
     """Ids that V8, which Node and Chromium have, would put into one place of a Map."""
-    return with_ids(
-        U64, [unhashed(i << 22) for i in range(1, 2 * N_IDS) if unhashed(i << 22) >> 53][:N_IDS]
-    )
+    ids = unhashed(np.arange(1, 2 * N_IDS, dtype=np.uint64) << np.uint64(22))
+    return with_ids(U64, ids[ids >= 2**53][:N_IDS].tolist())
 
 
-def unhashed(value):
-    """A number whose hash in V8 is this one: each step of the hash turned round."""
-    most = (1 << 64) - 1
+def unhashed(values):
+    """Numbers (uint64) whose hashes in V8 are these: each step of the hash turned round."""
     for shift, factor in ((22, 65), (11, 21)):
-        value = unshifted(value, shift) * pow(factor, -1, 1 << 64) & most
-    return (unshifted(value, 31) + 1) * pow((1 << 18) - 1, -1, 1 << 64) & most
+        values = unshifted(values, shift) * np.uint64(pow(factor, -1, 1 << 64))
+    inverse = pow((1 << 18) - 1, -1, 1 << 64)
+    return (unshifted(values, 31) + np.uint64(1)) * np.uint64(inverse)
 
 
-def unshifted(value, shift):
-    """The number that gives a value when it is shifted right and both are added without carry."""
-    found = value
+def unshifted(values, shift):
+    """Numbers that give these when each is shifted right and both are added without carry."""
+    found = values
     for _ in range(64 // shift):
-        found = value ^ found >> shift
+        found = values ^ found >> np.uint64(shift)
     return found
 
 
@@ -160,7 +159,8 @@ def withdrawn_list():
 def likes(data):
     """The history for a stream, by its own ids."""
     with elasticrec_device.open(data) as stream:
-        return [stream.ids[i] for i in HISTORY if i < len(stream.ids)]
+        ids = stream.ids
+        return [ids[i] for i in HISTORY if i < len(ids)]
 
 
 CRAFTED = (
