@@ -26,7 +26,7 @@ def made_models(tmp_path_factory):
 def large(tmp_path_factory):
     """A model whose stream does not fit into the buffers between a server and its client."""
     root = tmp_path_factory.mktemp("large") / "large"
-    servable(root, n_items=200_000, columns=60, slots=1, n_users=1, titles=False)
+    servable(root, n_items=200_000, n_blocks=1, columns=60, slots=1, n_users=1, titles=False)
     return root
 
 
