@@ -72,21 +72,6 @@ def test_budgets_have_an_order_and_a_short_text():
     ]
 
 
-def test_example_of_section_5_1_holds_15_blocks():
-    assert Budget.megabytes(10).blocks(items=100_000, groups=10, d=16, n=8) == 15
-
-
-@pytest.mark.parametrize(("items", "expected"), [(AMAZON, [34, 68, 170]), (YELP, [29, 59, 147])])
-def test_blocks_of_the_papers_budgets(items, expected):
-    counted = [Budget.megabytes(mb).blocks(items=items, groups=20, d=8, n=16) for mb in (5, 10, 25)]
-    assert counted == expected
-
-
 @pytest.mark.parametrize(("items", "expected"), [(AMAZON, [13, 27, 68]), (YELP, [11, 23, 59])])
 def test_dimensions_of_fixed_size_tables(items, expected):
     assert [Budget.megabytes(mb).dimensions(items=items) for mb in (5, 10, 25)] == expected
-
-
-def test_blocks_are_at_most_all_of_them():
-    assert Budget.megabytes(1000).blocks(items=1000, groups=10, d=8, n=4) == 40
-    assert Budget(10).blocks(items=1000, groups=10, d=8, n=4) == 0

@@ -27,8 +27,7 @@ NEXT = ".next"
 def changed(root: Path | str) -> Iterator[Model]:
     """The model of a folder, to be made or changed; a second writer is refused.
 
-    One that is finished stays as it is: the block changes the next one, which takes its place if
-    it is finished, too. What the block leaves unfinished is taken up by the next call.
+    Of a finished one the block changes the next; what it leaves unfinished the next call takes up.
     """
     root = made_folder(Path(root))
     with locked(root):
@@ -39,7 +38,8 @@ def changed(root: Path | str) -> Iterator[Model]:
         model = Model.open(begin_next(root, [FILES[part] for part in present.content["parts"]]))
         yield model
         if model.content == present.content:
-            drop_next(root)
+            (root / NEXT / NAME).unlink()  # first: without it, what is left is no model
+            shutil.rmtree(root / NEXT)
         elif model.is_finished:
             switch(root)
         else:
@@ -91,12 +91,6 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except PermissionError:  # a file system without links
         shutil.copyfile(source, target)
-
-
-def drop_next(root: Path) -> None:
-    """Remove the next model."""
-    (root / NEXT / NAME).unlink()  # first: without it, what is left of the folder is no model
-    shutil.rmtree(root / NEXT)
 
 
 def switch(root: Path) -> None:

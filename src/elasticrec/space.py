@@ -67,14 +67,6 @@ class Budget:
             return f"{self.n_bytes} B"
         return f"{(Decimal(self.n_bytes) / size).normalize():f} {unit}"
 
-    def blocks(self, *, items: int, groups: int, d: int = 8, n: int = 16) -> int:
-        """M, the float32 blocks that fit beside one user vector (Sec. 5.1), at most N·G.
-
-        A block is that of a largest group: if groups differ by at most one item, any M fit.
-        """
-        left = self.n_bytes - n * d * FLOAT_BYTES
-        return max(0, min(n * groups, left // (-(-items // groups) * d * FLOAT_BYTES)))
-
     def dimensions(self, *, items: int) -> int:
         """Dimensions of a fixed-size float32 table of all items and one user within the budget."""
         return self.n_bytes // ((items + 1) * FLOAT_BYTES)

@@ -58,15 +58,6 @@ def test_any_change_changes_the_fingerprint():
     assert len({t.fingerprint() for t in (table, *others)}) == len(others) + 1
 
 
-def test_renumbered_items_move_and_users_stay():
-    table = draw()
-    order = np.array([5, 3, 0, 1, 2, 4])
-    moved = table.renumbered(order)
-    np.testing.assert_array_equal(moved.blocks[0], table.blocks[5])
-    np.testing.assert_array_equal(moved.blocks[order.argsort()], table.blocks)
-    assert moved.users is table.users
-
-
 @pytest.mark.parametrize("content", [b"", b"no table", b"{}" * 40])
 def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "blocks.safetensors"

@@ -37,9 +37,8 @@ class Histories:
         """Places and histories of the persons of whom some item is known."""
         given = [check_ids(items, "given") for items in _listed(persons, "given")]
         found = self.split.item_ids.numbers([each for items in given for each in items])
-        ends = np.cumsum([len(items) for items in given])
-        known = [each[each >= 0].astype(np.int32) for each in np.split(found, ends[:-1])]
-        known = known[: len(given)]  # splitting nothing gives one part
+        parts = np.split(found, np.cumsum([len(items) for items in given]))[:-1]
+        known = [each[each >= 0].astype(np.int32) for each in parts]
         places: list[Id] = [place for place, each in enumerate(known) if len(each)]
         if (found < 0).any():
             log.warning("%d of %d items given are unknown, skipped", (found < 0).sum(), len(found))

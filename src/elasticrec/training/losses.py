@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -14,8 +13,6 @@ from elasticrec.training.bases import Users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import Leaves, Tables, unit
 from elasticrec.training.sampler import Batch
-
-DiversityForm = Literal["bounded", "printed"]
 
 
 def bpr(gaps: Tensor) -> Tensor:
@@ -50,7 +47,7 @@ def softmax(
     return (losses if batch.weights is None else losses * batch.weights).mean()
 
 
-def diversity(blocks: Tensor, form: DiversityForm = "bounded") -> Tensor:
+def diversity(blocks: Tensor, form: str = "bounded") -> Tensor:
     """Mean over items of Σ_{n<n'} ‖e_n - e_n'‖² in O(N), by N·Σ‖e_n‖² - ‖Σ e_n‖².
 
     As printed it is unbounded below once subtracted from a loss (blocks may grow for ever), so
@@ -98,23 +95,25 @@ class Objective:
         return loss
 
     def _recommendation(self, vectors: Vectors, batch: Batch) -> Tensor:
-        config, users = self.config, Users(*(self._folded(x) for x in vectors.users))
-        seen, unseen = self._folded(vectors.seen), self._folded(vectors.unseen)
+        config = self.config
+        users = Users(*(folded(each, config) for each in vectors.users))
+        seen, unseen = folded(vectors.seen, config), folded(vectors.unseen, config)
         if config.loss == "bpr":
             gaps = (users.asking[:, None, :] * (seen[:, None, :] - unseen)).sum(dim=2)  # (B, m)
             return bpr(gaps.amin(dim=1))
-        near = None if vectors.near is None else self._folded(vectors.near)
+        near = None if vectors.near is None else folded(vectors.near, config)
         return softmax(
             users, seen, unseen, batch,
             temperature=config.temperature, near=near, near_weight=config.cooccurrence,
         )  # fmt: skip
 
-    def _folded(self, vectors: Tensor) -> Tensor:
-        """Vectors as they are scored: summed over blocks where the score is tiled."""
-        if self.config.score == "aligned":
-            return vectors
-        *shape, _ = vectors.shape
-        return vectors.reshape(*shape, self.config.n_blocks, self.config.block_size).sum(-2)
+
+def folded(vectors: Tensor, config: TrainConfig) -> Tensor:
+    """Vectors (…, D) as they are scored: as they are, or (…, d) summed over blocks if tiled."""
+    if config.score == "aligned":
+        return vectors
+    blocks = vectors.reshape(*vectors.shape[:-1], config.n_blocks, config.block_size)
+    return blocks.sum(-2)
 
 
 def add_l2(weight: float, leaves: Leaves, grads: Tables, batch: Batch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -106,10 +106,6 @@ class BlockTable:
             return cls(arrays["blocks"], arrays.get("users"), **facts)
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: cannot be read ({error}), expected a table") from None
-
-    def renumbered(self, order: np.ndarray) -> BlockTable:
-        """The same table with items in a new order: new item k is old item `order[k]`."""
-        return replace(self, blocks=self.blocks[order])
 
     def fold_in(self, histories: Pairs) -> np.ndarray:
         """(n, D) float32 persons known by history: normalised sums of their items' unit vectors."""

@@ -13,6 +13,7 @@ from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors, queries_
 from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.losses import folded
 
 
 class Validation:
@@ -108,13 +109,6 @@ def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tenso
     if config.loss == "bpr":
         return users, items
     return None if users is None else _scored_unit(users, config), _scored_unit(items, config)
-
-
-def folded(vectors: Tensor, config: TrainConfig) -> Tensor:
-    """Vectors as they are scored: (n, D) as they are, or (n, d) summed over blocks if tiled."""
-    if config.score == "aligned":
-        return vectors
-    return vectors.view(len(vectors), config.n_blocks, config.block_size).sum(dim=1)
 
 
 def _scored_unit(vectors: Tensor, config: TrainConfig) -> Tensor:
