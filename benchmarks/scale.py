@@ -325,10 +325,11 @@ def draw() -> None:
                 panel.plot(x, y, "o-", color=colour, label=f"{stage} {slope:.2f}", markersize=3)
             panel.set_xscale("log", base=2)
             panel.set_yscale("log")
+            panel.set_ylim(bottom=min(min(y) for _, y, _ in stages.values()) / 30)
             panel.set_title(axis, loc="left", fontweight="bold")
             panel.set_xlabel("times the base")
             panel.set_ylabel("seconds")
-            panel.legend(fontsize=6)
+            panel.legend(fontsize=6, loc="lower left")
 
 
 def main() -> None:
