@@ -137,6 +137,10 @@ def test_a_model_at_an_address_is_served_and_followed(bucket, books, monkeypatch
     monkeypatch.setattr(bucket.store, "exists", away)
     models.look()
     assert models.get("books") is second
+    copies = models._mirrors[0].folder
+    assert (copies / "books" / "stream.elastic").exists()
+    models.close()
+    assert not copies.exists()
 
 
 @pytest.mark.parametrize("path", ["models", "models/books"])

@@ -55,6 +55,7 @@ def create_app(config: ServeConfig) -> Starlette:
         watching.cancel()
         with suppress(asyncio.CancelledError):
             await watching
+        models.close()
 
     app = Starlette(
         routes=_routes(),

@@ -25,7 +25,8 @@ class Mirror:
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
         self.folder = Path(tempfile.mkdtemp(prefix="elasticrec-"))
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self.close = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        """Removes the folder."""
         self._seen: dict[str, list[Any]] = {}
 
     def models(self) -> dict[str, str]:

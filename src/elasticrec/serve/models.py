@@ -159,6 +159,11 @@ class Models:
         self._metrics.loads.add(1, name)
         log.info("model loaded", extra={"model": name, "model_id": served.facts["model_id"]})
 
+    def close(self) -> None:
+        """Remove what was copied."""
+        for mirror in self._mirrors:
+            mirror.close()
+
     def measure(self) -> None:
         """Set the gauges of the models."""
         self._metrics.models.values = {
