@@ -95,7 +95,7 @@ def claims() -> str:
     if not said:
         return "RULE was not measured by the present code.\n"
     names = ", ".join(map(tables.title, tables.datasets(lines.latest(rule.EXPERIMENT))))
-    return f"{said} On {names}, smaller than printed: [all rows](results/rule.md).\n"
+    return f"{said} On {names}; [all rows](results/rule.md).\n"
 
 
 def rule_page() -> str:

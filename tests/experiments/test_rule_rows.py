@@ -38,6 +38,7 @@ def test_search_and_all_alike_are_measured_at_three_sizes(results, world, varian
     assert {line["nominal_mb"] for line in found} == {5, 10, 25}
     assert all(line["file_bytes"] <= line["bytes_per_item"] * 200 + 1 for line in found)
     assert f"| Yelp2018 | {name} | 25 |" in rule.worth()
+    assert f"25 MB: {name.removeprefix('RULE, ')} " in rule.verdict()
 
 
 def test_a_row_that_is_as_printed_says_no_less():
