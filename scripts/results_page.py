@@ -187,6 +187,8 @@ Runs on test; where there are several, each went on where the one before was cut
 - Five seeds were planned; there are those above, and codes without lists have one. With three
   seeds, Welch's test after Holm is sure of few leads below 3 %.
 - The best rival of a cell is picked on test, which flatters rivals.
+- Codes without lists were counted among the rivals only after test was read, for a rival may choose
+  none; it takes leads from ours.
 - The preset was decided with looks at both halves of validation. Test of Amazon-Sports was seen
   once, through `elasticrec evaluate`, before the recipe was frozen.
 """
