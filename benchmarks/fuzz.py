@@ -6,8 +6,9 @@ Each is a golden stream with something changed, its checksums made right again; 
 aimed at fields. Some come in two pieces, some are signed, some have files beside them. Every
 runtime, and the slow reader written from the format page, says in one line what it makes of a file
 (`tests/device/verdicts.py`), and the lines must be equal. The Python runtime may take no memory
-beyond 1 MB plus twice the file. The C runtime is asked through its driver, the JavaScript runtime
-by a program that reads cases on its standard input; each takes part where it can run.
+beyond 1 MB plus twice the file. The C runtime and the Java class over it are asked through their
+drivers, the JavaScript runtime by a program that reads cases on its standard input; each takes part
+where it can run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 import elasticrec_device
 from benchmarks.lines import append, comparison
 from experiments.provenance import ROOT
-from tests.device import c_runtime
+from tests.device import c_runtime, java_runtime
 from tests.device.mutations import NAMES, case, golden
 from tests.device.verdicts import alike, page, verdict
 
@@ -70,16 +71,19 @@ def javascript(cases: list[Any]) -> list[str]:
 
 
 @contextmanager
-def c_device() -> Iterator[Any]:
-    """The C runtime; None where no compiler is."""
+def drivers() -> Iterator[dict[str, Any]]:
+    """By name, the runtimes that are asked through a driver, of those that can be built here."""
     compiler = shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
-    if compiler is None:
-        yield None
-        return
     with tempfile.TemporaryDirectory() as folder:
-        device = c_runtime.Device([c_runtime.build([compiler], Path(folder) / "driver")])
-        yield device
-        device.close()
+        found = {}
+        if compiler:
+            driver = c_runtime.build([compiler], Path(folder) / "driver")
+            found["c"] = c_runtime.Device([driver])
+        if java_runtime.can_run():
+            found["java"] = java_runtime.device(Path(folder))
+        yield found
+        for device in found.values():
+            device.close()
 
 
 def run(n_mutations: int, seed: int, trace_every: int = 1) -> Tally:
@@ -90,9 +94,8 @@ def run(n_mutations: int, seed: int, trace_every: int = 1) -> Tally:
     """
     files, node = golden(), shutil.which("node")
     verdict(elasticrec_device, case(files, seed, 0))  # numpy imports some of itself at first use
-    with c_device() as in_c:
-        others = [name for name, there in (("javascript", node), ("c", in_c)) if there]
-        tally = Tally(runtimes=("python", *others))
+    with drivers() as devices:
+        tally = Tally(runtimes=("python", *(["javascript"] if node else []), *devices))
         for start in range(0, n_mutations, BATCH):
             cases = [case(files, seed, i) for i in range(start, min(start + BATCH, n_mutations))]
             by_node = javascript(cases) if node else []
@@ -100,8 +103,7 @@ def run(n_mutations: int, seed: int, trace_every: int = 1) -> Tally:
                 lines = {"python": _traced(each, tally, (start + i) % trace_every == 0)}
                 if by_node:
                     lines["javascript"] = by_node[i]
-                if in_c:
-                    lines["c"] = verdict(in_c, each)
+                lines |= {name: verdict(device, each) for name, device in devices.items()}
                 _count(lines, page(each), tally, f"mutation {start + i} of {seed}")
     return tally
 

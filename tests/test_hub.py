@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from elasticrec import hub
+from elasticrec.changing import locked
+from elasticrec.errors import InputError
 from elasticrec.hub import default_hub, pull, push
 from elasticrec.model import Model
 from tests.cli.running import refused, run
@@ -55,12 +58,35 @@ def test_a_damaged_file_is_refused(tiny_model, tmp_path):
     assert not (tmp_path / "MODEL").exists()
 
 
+def test_a_pull_that_is_cut_off_leaves_room_for_the_next(tiny_model, tmp_path, monkeypatch):
+    push(tiny_model.root, "shop/books", tmp_path / "hub")
+    root, copied = tmp_path / "MODEL", []
+
+    def cut_off(source, target):
+        copied.append(target)
+        if len(copied) == 3:
+            raise KeyboardInterrupt
+        return shutil_copy(source, target)
+
+    shutil_copy = hub.shutil.copyfile
+    monkeypatch.setattr(hub.shutil, "copyfile", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        pull("shop/books", root, tmp_path / "hub")
+    assert not (root / "model.json").exists()
+    monkeypatch.undo()
+    assert pull("shop/books", root, tmp_path / "hub").id == tiny_model.id
+    with pytest.raises(InputError, match="holds a model already"):
+        pull("shop/books", root, tmp_path / "hub")
+    with locked(root), pytest.raises(InputError, match="another elasticrec is writing"):
+        pull("shop/books", root, tmp_path / "hub")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("pull", "shop/films", "-o", "M"), "has no version 'main' of shop/films, it has none"),
         (("pull", "shop/books", "-o", "M", "--version", "old"), "no version 'old' of shop/books"),
-        (("pull", "shop/books", "-o", "full"), "full: holds files already, expected a new"),
+        (("pull", "shop/books", "-o", "full"), "full: holds other files, expected a new"),
         (("pull", "books", "-o", "M"), "'books' is no name in a hub, expected owner/name"),
         (("pull", "../books", "-o", "M"), "'../books' is no name in a hub"),
         (("push", "full", "shop/books"), "full: is no model"),

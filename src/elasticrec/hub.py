@@ -12,10 +12,11 @@ import re
 import shutil
 from pathlib import Path
 
+from elasticrec.changing import NEXT, locked, switch
 from elasticrec.errors import InputError
 from elasticrec.files import save_bytes, sha256_of, writing, written_whole
 from elasticrec.model import FILES, Model
-from elasticrec.model_folder import NAME, place
+from elasticrec.model_folder import NAME, made_folder, place
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -75,12 +76,15 @@ def pull(
     snapshot = base / "snapshots" / _version(base, repository, version)
     source = Model.open(snapshot)
     parts = [source.check(part) for part in source.content["parts"]]
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: holds files already, expected a new or empty folder")
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in (*parts, snapshot / NAME):  # the last makes it a model
-            shutil.copyfile(path, folder / path.name)
+    with locked(made_folder(folder)):  # which finishes a pull that was cut off at its end
+        if (folder / NAME).exists():
+            raise InputError(f"{folder}: holds a model already, expected a new or empty folder")
+        with writing(folder):
+            shutil.rmtree(folder / NEXT, ignore_errors=True)
+            (folder / NEXT).mkdir()
+            for path in (*parts, snapshot / NAME):
+                shutil.copyfile(path, folder / NEXT / path.name)
+        switch(folder)
     return Model.open(folder)
 
 

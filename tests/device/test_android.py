@@ -1,44 +1,17 @@
 """The Java class over JNI, on the machine's JDK: golden and hostile files."""
 
-import os
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 
-from tests.device import c_runtime, c_targets, test_c
+from tests.device import c_runtime, c_targets, java_runtime, test_c
 from tests.device import test_python_hostile as hostile
-
-FOLDER = c_runtime.FOLDER.parent / "android"
-SHIM = FOLDER / "src" / "main" / "cpp" / "elasticrec_jni.c"
-CLASS = FOLDER / "src" / "main" / "java" / "org" / "elasticrec" / "ElasticStream.java"
-
-
-def headers():
-    """The options that name the JDK's headers; None without a JDK."""
-    compiler = shutil.which("javac")
-    folder = compiler and Path(os.path.realpath(compiler)).parents[1] / "include"
-    return [f"-I{folder}", f"-I{folder / 'linux'}"] if folder and folder.is_dir() else None
-
-
-def compiled(made, program):
-    """Compile the class, its JNI code and a program into a folder."""
-    words = [*c_runtime.STRICT, "-O2", "-fPIC", "-shared", *headers(), f"-I{c_runtime.FOLDER}"]
-    subprocess.run(["gcc", *words, SHIM, "-o", made / "libelasticrec.so"], check=True)
-    subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", made, CLASS, program], check=True)
 
 
 @pytest.fixture(scope="module", name="device")
 def java_device(tmp_path_factory):
     """The class, asked through its driver."""
-    if shutil.which("gcc") is None or headers() is None:
+    if not java_runtime.can_run():
         pytest.skip("no JDK or no C compiler here: the Java class was not tested")
-    made = tmp_path_factory.mktemp("java")
-    compiled(made, FOLDER / "testing" / "Driver.java")
-    device = c_runtime.Device(
-        ["java", "-Xcheck:jni", f"-Djava.library.path={made}", "-cp", str(made), "Driver"]
-    )
+    device = java_runtime.device(tmp_path_factory.mktemp("java"), "-Xcheck:jni")
     yield device
     device.close()
 
@@ -63,9 +36,16 @@ def test_refuses_what_is_no_key(device):
 @pytest.mark.slow
 @pytest.mark.skipif(not c_targets.has_zig(), reason="needs zig: pip install ziglang")
 def test_the_shim_compiles_for_arm64(tmp_path):
-    jdk = headers()
+    jdk = java_runtime.headers()
     if jdk is None:
         pytest.skip("no JDK here")
     words = [*c_targets.ZIG, "-target", "aarch64-linux-musl", *c_runtime.STRICT, "-O2", "-fPIC"]
-    words += [*jdk, f"-I{c_runtime.FOLDER}", "-c", str(SHIM), "-o", str(tmp_path / "shim.o")]
+    words += [
+        *jdk,
+        f"-I{c_runtime.FOLDER}",
+        "-c",
+        str(java_runtime.SHIM),
+        "-o",
+        str(tmp_path / "shim.o"),
+    ]
     c_targets.run(words)

@@ -8,7 +8,7 @@ import pytest
 import elasticrec_device
 from benchmarks.fuzz import javascript, run
 from elasticrec.stream.chunk import Kind
-from tests.device import c_runtime
+from tests.device import c_runtime, java_runtime
 from tests.device.mutations import Case, golden, seal, split
 from tests.device.verdicts import alike, page, verdict
 from tests.stream.damage import draft
@@ -19,6 +19,7 @@ def agree(mutations, seed):
     assert tally.wrong == []
     assert ("javascript" in tally.runtimes) == (shutil.which("node") is not None)
     assert ("c" in tally.runtimes) or not (shutil.which("gcc") or shutil.which("clang"))
+    assert ("java" in tally.runtimes) == java_runtime.can_run()
     assert tally.counts["opened"] > mutations // 10
     assert tally.counts["refused"] > mutations // 3
     assert tally.beside["taken"] > mutations // 20
