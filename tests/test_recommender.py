@@ -295,6 +295,8 @@ def test_unknown_settings_are_refused() -> None:
         (lambda r, p: r.fit("goodbooks", callbacks=[5]), r"callbacks: \[5\], expected a list"),
         (lambda r, _: r.recommend(items="1000"), "items given: '1000', expected a list of ids"),
         (lambda r, _: r.recommend(items=1000), "items given: 1000, expected a list of ids"),
+        (lambda r, _: r.recommend(items={1: 2}), "items given: {1: 2}, expected a list of ids"),
+        (lambda r, _: r.similar([3]), r"item is \[3\], expected one id"),
         (lambda r, _: r.recommend(items=[]), "none of the items given is known"),
         (lambda r, _: r.recommend(7, exclude="1000"), "items excluded: '1000', expected"),
         (lambda r, _: r.recommend(7, only=5), "items allowed: 5, expected a list of ids"),

@@ -237,6 +237,8 @@ class ElasticRecommender:
 
     def similar(self, item: Id, k: int = 20) -> list[Recommendation]:
         """The k items for someone who took one item alone."""
+        if not isinstance(item, int | str | np.integer):
+            raise InputError(f"item is {item!r}, expected one id")
         return self.ranker.recommend(items=[item], k=k)
 
     def customize(self, budget: str | int, path: Path | str, *, ids: str = "dense") -> int:

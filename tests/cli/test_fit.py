@@ -136,6 +136,16 @@ def test_a_bad_setting_of_a_late_stage_is_refused_at_once(tiny_copy):
         assert "leads is (-1,)" in refused(name, tiny_copy, "--set", "order.leads=-1")
 
 
+def test_a_table_of_other_settings_is_not_overwritten(split, options, tmp_path):
+    root, other = tmp_path / "MODEL", ("--set", "train.epochs=2")
+    run("train", split, "-o", root, *options)
+    before = (root / "table.safetensors").read_bytes()
+    line = refused("train", split, "-o", root, *options, *other)
+    assert f"{root}: holds a table of other settings; give another folder, or --force" in line
+    assert (root / "table.safetensors").read_bytes() == before
+    assert "2 epochs" in run("train", split, "-o", root, *options, *other, "--force")
+
+
 def test_a_table_is_no_split(tiny_split, tmp_path):
     table = tmp_path / "ratings.csv"
     table.write_text("user,item\n1,2\n")

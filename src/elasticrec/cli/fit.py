@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from typer import Argument, Option
 from elasticrec.cli import _settings as options
 from elasticrec.cli._output import logged_to_stderr, print_json, resumable
 from elasticrec.cli._settings import configured, configured_as
+from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
     from elasticrec.model import Model
@@ -31,7 +33,9 @@ def fit(
     device: options.DEVICE = "auto",
     minutes: Annotated[
         float | None,
-        Option(help="Spend about so many, on trials of other training settings.", min=0),
+        Option(
+            help="Spend about so many, on trials of other training settings.", min=0, max=525_600
+        ),
     ] = None,
     force: Annotated[
         bool, Option("--force", help="Replace a model of other data, once the new one is finished.")
@@ -115,6 +119,10 @@ def train(
     with resumable() as listening, changed(output) as model:
         stages = Stages(model, device, force=force, **listening)
         stages.prepare(data, config)
+        if model.has("table") and not model.fresh("table", asdict(config.train)) and not force:
+            raise InputError(
+                f"{output}: holds a table of other settings; give another folder, or --force"
+            )
         stages.train(config)
     metric, value = next(iter(model.about["validation"].items()))
     print(f"{output}: {model.about['epochs']} epochs, validation {metric} {value:.4f}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -109,8 +109,8 @@ def check_ids(ids: Iterable[Id], what: str) -> list[Id]:
 
 
 def _listed(given: Any, what: str) -> list[Any]:
-    """The members of a list; a text is none."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    """The members of a list; a text is none, nor is a dict."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise InputError(f"{what}: {given!r}, expected a list of ids")
     return list(given)
 

@@ -86,7 +86,7 @@ def test_every_format_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.txt", {"user": "u"}, "user 'u' means nothing for the format lists"),
+        ("a.txt", {"user": "u"}, "format lists; `data prepare --format csv` reads"),
         ("a.txt", {"min_rating": 4}, "min_rating 4 means nothing for the format lists"),
         ("goodbooks", {"time": "t"}, "time 't' means nothing for the format goodbooks"),
         ("a.json", {"separator": ";"}, "separator ';' means nothing for the format json"),
@@ -140,7 +140,13 @@ def test_a_matrix():
 
 @pytest.mark.parametrize(
     ("value", "least", "refused"),
-    [(-1, None, True), (np.nan, None, True), (np.nan, 2.0, True), (-1, 2.0, False)],
+    [
+        (-1, None, True),
+        (np.nan, None, True),
+        (np.nan, 2.0, True),
+        (np.inf, None, True),
+        (-1, 2.0, False),
+    ],
 )
 def test_values_that_mean_nothing_are_refused(value, least, refused):
     matrix = coo_matrix(([5.0, value], ([0, 0], [1, 2])), shape=(1, 3))

@@ -134,7 +134,10 @@ def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool
         refused |= {"user", "item", "rating", "time", "min_rating", "where", "weight"}
     for option in sorted(refused):
         if (given := getattr(columns, option)) is not None:
-            raise InputError(f"{path}: {option} {given!r} means nothing for the format {kind}")
+            hint = "; `data prepare --format csv` reads it as a table" if kind == "lists" else ""
+            raise InputError(
+                f"{path}: {option} {given!r} means nothing for the format {kind}{hint}"
+            )
 
 
 def from_csr(
@@ -156,7 +159,7 @@ def from_csr(
     n_users, n_items = cells.shape
     values = cells.data
     chosen = min_rating is not None or where is not None
-    if (bad := np.isnan(values) | ((values < 0) & (not chosen))).any():
+    if (bad := ~np.isfinite(values) | ((values < 0) & (not chosen))).any():
         raise InputError(f"{name}: holds the value {values[bad][0]}, expected numbers from 0")
     kept = np.flatnonzero((values != 0) & (min_rating is None or values >= min_rating))
     weights = None
