@@ -318,18 +318,23 @@ def draw() -> None:
         for axis, stages in found.items()
     )
     print(about.replace("; ", "\n"))
-    with figures.panels("scale", columns=len(found), about=about, width=2.8) as axes:
+    with figures.panels("scale", columns=len(found), about=about, width=3.3) as axes:
         for panel, (axis, stages) in zip(axes[0], found.items(), strict=True):
             colours = (figures.OURS, figures.SECOND, *figures.OTHERS)
             for (stage, (x, y, slope)), colour in zip(stages.items(), colours, strict=False):
                 panel.plot(x, y, "o-", color=colour, label=f"{stage} {slope:.2f}", markersize=3)
-            panel.set_xscale("log", base=2)
+            panel.set_xscale("log")
             panel.set_yscale("log")
-            panel.set_ylim(bottom=min(min(y) for _, y, _ in stages.values()) / 30)
+            times = sorted({factor for x, _, _ in stages.values() for factor in x})
+            panel.set_xticks(times, [f"{factor:g}" for factor in times])
+            panel.minorticks_off()
+            panel.yaxis.set_major_formatter("{x:g}")
+            # Room for the names below all lines.
+            panel.set_ylim(bottom=min(min(y) for _, y, _ in stages.values()) / 40)
             panel.set_title(axis, loc="left", fontweight="bold")
             panel.set_xlabel("times the base")
             panel.set_ylabel("seconds")
-            panel.legend(fontsize=6, loc="lower left")
+            panel.legend(fontsize=6, loc="lower left", ncols=2, frameon=False)
 
 
 def main() -> None:

@@ -183,10 +183,12 @@ def draw() -> None:
             print(f"{tables.title(dataset)}, {metric}, {part}")
             print(verdicts.whole_table(dataset, metric, part))
     print(decomposition())
-    shown = {default.METHOD: figures.OURS, ALIKE: figures.SECOND}
+    shown = {default.METHOD: figures.OURS}
     others = ("opq + lists", "int8 + lists", "sparse linear", "itemknn", POPULARITY)
     figures.quality_by_size(
-        equal_bytes.EXPERIMENT, found, shown | dict(zip(others, figures.OTHERS, strict=False))
+        equal_bytes.EXPERIMENT,
+        found,
+        shown | dict(zip(others, (figures.SECOND, *figures.OTHERS), strict=False)),
     )
 
 

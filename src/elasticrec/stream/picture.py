@@ -119,7 +119,8 @@ def _name(
             line.name, xy=(x, y), xytext=(1.04, height), textcoords=axes.get_yaxis_transform(),
             va="center", color=line.colour, fontweight="bold" if line.bold else "normal",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": line.colour, "linewidth": 0.5, "alpha": 0.6},
+            arrowprops={"arrowstyle": "-", "color": line.colour, "linewidth": 0.5, "alpha": 0.6,
+                        "relpos": (0, 0.5)},
         )  # fmt: skip
 
 
