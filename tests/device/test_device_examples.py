@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device import c_runtime, test_android
+from tests.device import c_runtime, java_runtime
 from tests.serve.browsing import OPTIONS, chromium
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,9 +56,9 @@ def test_c(expected, tmp_path):
 
 
 def test_java(expected, tmp_path):
-    if test_android.headers() is None or shutil.which("gcc") is None:
+    if not java_runtime.can_run():
         pytest.skip("no JDK or no C compiler on this machine")
-    test_android.compiled(tmp_path, FOLDER / "Recommend.java")
+    java_runtime.compiled(tmp_path, FOLDER / "Recommend.java")
     words = ["java", f"-Djava.library.path={tmp_path}", "-cp", str(tmp_path), "Recommend"]
     assert said(words) == expected
 
