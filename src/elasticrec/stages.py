@@ -309,7 +309,8 @@ def code_items(
         exponent=table.popularity_exponent, recency=table.recency, report=report,
     )  # fmt: skip
     fitted = coarse(table.items, config, users=table.users, cosine=table.cosine, report=report)
-    if table.users is not None or not table.cosine or not config.ranking_epochs:
+    by_history = table.users is None and table.cosine
+    if not (by_history and config.ranking_epochs and fitted.columns):
         return rest(fitted), None
     from elasticrec.compression.ranking import trained_to_rank
 

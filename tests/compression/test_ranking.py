@@ -8,8 +8,11 @@ import torch
 
 from elasticrec.compression.compress import Coarse, coarse
 from elasticrec.compression.config import CompressionConfig
+from elasticrec.compression.neighbours import make_neighbours
 from elasticrec.compression.ranking import ThroughCodes, trained_to_rank
 from elasticrec.data.cooccurrence import count_cooccurrence
+from elasticrec.presets import PRESETS
+from elasticrec.stages import code_items
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import train
 from elasticrec.training.losses import Objective, Vectors
@@ -96,3 +99,13 @@ def test_few_columns_are_drawn_as_often_as_many() -> None:
     np.testing.assert_allclose(
         [drawn[2:4].sum(), drawn[4:8].sum(), drawn[8:].sum()], 2_000, atol=200
     )
+
+
+def test_without_whole_codewords_there_is_nothing_to_train(planted) -> None:
+    table = train(planted, TRAINING, device="cpu").table
+    settings = CompressionConfig(most_residual=0, stages=1, min_support=2)
+    preset = replace(PRESETS["demo"], train=TRAINING, compression=settings)
+    lists = make_neighbours(planted.train, settings)
+    codes, choice = code_items(table, planted, lists, preset, device="cpu")
+    assert choice is None
+    assert codes.n_columns == codes.n_blocks
