@@ -141,7 +141,7 @@ class ElasticRecommender:
                 `goodbooks`; or a `Split`, or the path of one, used as it is.
             user, item, time, rating: columns; found by their usual names by default.
             min_rating: leave out smaller ratings.
-            where: rows to read, in SQL: `event = 'purchase'`.
+            where: rows to read, in SQL: `event == 'purchase'`.
             weight: how much rows count in training: a column, or an expression in SQL.
             titles: a file or a frame with an item and a title column.
             min_interactions: fewest per user and per item; the others are left out.

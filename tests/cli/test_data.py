@@ -68,6 +68,24 @@ def test_every_option_reaches_the_split(elasticrec, ratings, tmp_path):
     assert len(split.train) + len(split.validation) + len(split.test) == 360
 
 
+def test_prepare_and_fit_read_by_the_same_options(elasticrec):
+    shown = [elasticrec(*command, "--help").stdout for command in (["data", "prepare"], ["fit"])]
+    prepare, fit = ({word for word in text.split() if word.startswith("--")} for text in shown)
+    assert prepare - fit == {"--out"}
+    assert {"--format", "--separator", "--where", "--ordered", "--split", "--title"} <= fit
+
+
+def test_a_condition_may_stand_in_doubled_equals_signs(elasticrec, tmp_path):
+    rows = "".join(f"{n % 7};{n % 11};{('view', 'purchase')[n % 2]}\n" for n in range(154))
+    (tmp_path / "events.txt").write_text("user;item;event\n" + rows)
+    out = tmp_path / "split.npz"
+    asked = ["--format", "csv", "--separator", ";", "--where", "event == 'purchase'"]
+    result = elasticrec("data", "prepare", tmp_path / "events.txt", "-o", out, *asked)
+    assert result.exit_code == 0, result.output
+    assert "left out 77 of 154 rows where \"event == 'purchase'\" does not hold" in result.stderr
+    assert "77 interactions of 7 users with 11 items" in result.stderr
+
+
 def test_published_lists(elasticrec, tmp_path):
     (tmp_path / "train.txt.gz").write_bytes(gzip.compress(b"0 0 1 2 3\n1 0 1 4 5\n"))
     (tmp_path / "test.txt.gz").write_bytes(gzip.compress(b"0 6\n1 7\n"))

@@ -55,13 +55,15 @@ def test_what_is_shown_next_works(tiny_model, tmp_path, monkeypatch):
 def test_a_table_is_read_filtered_and_split(tiny_split, options, tmp_path):
     users, items = tiny_split.train.users, tiny_split.item_ids.values[tiny_split.train.items]
     first = np.bincount(items).argmax()
-    rows = "".join(f"member {u},{i}\n" for u, i in zip(users, items, strict=True))
-    (tmp_path / "visits.csv").write_text("member,sku\n" + rows)
+    rows = "".join(f"member {u}#{i}#buy\n" for u, i in zip(users, items, strict=True))
+    (tmp_path / "visits.log").write_text("member#sku#event\nstranger#0#view\n" + rows)
     (tmp_path / "titles.csv").write_text(f"sku,title\n{first},The First\n")
-    asked = ("fit", tmp_path / "visits.csv", "-o", tmp_path / "MODEL", "--user", "member")
+    asked = ("fit", tmp_path / "visits.log", "-o", tmp_path / "MODEL", "--user", "member")
+    asked += ("--format", "csv", "--separator", "#", "--where", "event == 'buy'")
     run(*asked, "--item", "sku", "--titles", tmp_path / "titles.csv", *options)
     found = Model.open(tmp_path / "MODEL").split
     assert found.user_ids.are_text
+    assert "stranger" not in found.user_ids.values
     assert found.titles[found.item_ids.numbers([first])].tolist() == ["The First"]
 
 

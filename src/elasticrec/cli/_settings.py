@@ -18,32 +18,6 @@ if TYPE_CHECKING:
     from elasticrec.model import Model
     from elasticrec.presets import Preset
 
-READING: dict[str, Any] = {
-    "columns": Annotated[
-        str | None, Option(help="Columns of a table without a header: user,item,rating,time.")
-    ],
-    "user": Annotated[str | None, Option(help="Column of the users.")],
-    "item": Annotated[str | None, Option(help="Column of the items.")],
-    "time": Annotated[str | None, Option(help="Column of the times.")],
-    "rating": Annotated[str | None, Option(help="Column of the ratings, for --min-rating.")],
-    "min_rating": Annotated[float | None, Option(help="Leave out smaller ratings.")],
-    "where": Annotated[
-        str | None,
-        Option(help="Rows to read, in SQL: \"event = 'purchase'\".", metavar="CONDITION"),
-    ],
-    "weight": Annotated[
-        str | None,
-        Option(help="How much rows count in training: a column, or SQL.", metavar="EXPRESSION"),
-    ],
-    "min_interactions": Annotated[
-        int | None, Option(help="Fewest per user and item; else 10, or 5 or 2 for sparse data.")
-    ],
-    "titles": Annotated[Path | None, Option(help="A table or JSON file with items and titles.")],
-    "test": Annotated[
-        Path | None, Option(help="The published test part; SOURCE is then the train part.")
-    ],
-}
-"""Options by which interactions are read, of every command that reads them."""
 PRESET = Annotated[str, Option(help="default, demo, paper-amazon-book or paper-yelp.")]
 OWN_PRESET = Annotated[
     str | None, Option("--preset", help="Settings to start from; by default the model's own.")
@@ -60,50 +34,117 @@ DEVICE = Annotated[str, Option(help="auto, cpu or cuda.")]
 JSON = Annotated[bool, Option("--json", help="Print one JSON object instead.")]
 
 
+def _reading(
+    format: Annotated[  # noqa: A002
+        str | None, Option(help="csv, movielens, parquet, json or lists; else by the name.")
+    ] = None,
+    separator: Annotated[str | None, Option(help="Stands between columns; else found.")] = None,
+    columns: Annotated[
+        str | None, Option(help="Columns of a table without a header: user,item,rating,time.")
+    ] = None,
+    user: Annotated[str | None, Option(help="Column of the users.")] = None,
+    item: Annotated[str | None, Option(help="Column of the items.")] = None,
+    time: Annotated[str | None, Option(help="Column of the times.")] = None,
+    rating: Annotated[str | None, Option(help="Column of the ratings, for --min-rating.")] = None,
+    min_rating: Annotated[float | None, Option(help="Leave out smaller ratings.")] = None,
+    where: Annotated[
+        str | None,
+        Option(help="Rows to read, in SQL: \"event == 'purchase'\".", metavar="CONDITION"),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        Option(help="How much rows count in training: a column, or SQL.", metavar="EXPRESSION"),
+    ] = None,
+    ordered: Annotated[
+        bool, Option("--ordered", help="The rows of a table run from old to new.")
+    ] = False,
+    min_interactions: Annotated[
+        int | None, Option(help="Fewest per user and item; else 10, or 5 or 2 for sparse data.")
+    ] = None,
+    split: Annotated[
+        str | None,
+        Option(help="temporal (one cut in time), last (of each user) or random; else by the data."),
+    ] = None,
+    test: Annotated[
+        Path | None, Option(help="The published test part; SOURCE is then the train part.")
+    ] = None,
+    validation: Annotated[
+        str | None, Option(help="With --test: last or random eighth of train; else by the data.")
+    ] = None,
+    id_lists: Annotated[
+        bool,
+        Option("--id-lists", help="Lists: ids from user_list.txt and item_list.txt beside SOURCE."),
+    ] = False,
+    titles: Annotated[
+        Path | None, Option(help="A table or JSON file with items and titles.")
+    ] = None,
+    title: Annotated[str | None, Option(help="Column of the titles in that file.")] = None,
+    name: Annotated[str | None, Option(help="Name of the data set in results.")] = None,
+    seed: SEED = 0,
+) -> Any:
+    """The `PrepareConfig` of the options by which every command reads interactions."""
+    given = locals()
+    from elasticrec.data.preparation import PrepareConfig
+    from elasticrec.data.readers.columns import Columns
+
+    given["names"] = listed(given.pop("columns"))
+    own = {each.name: given.pop(each.name) for each in fields(Columns) if each.name in given}
+    return PrepareConfig(columns=Columns(**own), **given)
+
+
+def _engine(
+    engine: Annotated[str, Option(help="serial, processes, or ray: a cluster.")] = "serial",
+    ray_address: Annotated[
+        str | None, Option(help="The cluster; else $RAY_ADDRESS, or a local one.")
+    ] = None,
+) -> Any:
+    """A block whose shards are worked off where the options say."""
+    from elasticrec.engine import using
+
+    return using(engine, address=ray_address)
+
+
 def reads_interactions(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of `READING`, which it gets as one `PrepareConfig`."""
-    own = signature(command, eval_str=True)
-    only = Parameter.KEYWORD_ONLY
-    options = [Parameter(n, only, default=None, annotation=each) for n, each in READING.items()]
-    kept = [each.replace(kind=only) for each in own.parameters.values()]
-    place = [each.name for each in kept].index("reading")
+    """The command with the options of `_reading`, whose result it gets as `reading`."""
 
-    @wraps(command)
-    def run(**given: Any) -> None:
-        from elasticrec.data.preparation import PrepareConfig
-        from elasticrec.data.readers.columns import Columns
+    def run(reading: Any, **given: Any) -> None:
+        command(reading=reading, **given)
 
-        chosen = {name: given.pop(name) for name in READING}
-        names = listed(chosen.pop("columns"))
-        of_file = {name: chosen.pop(name) for name in ("min_interactions", "titles", "test")}
-        reading = PrepareConfig(columns=Columns(names=names, **chosen), **of_file)
-        command(reading=replace(reading, seed=given["seed"]), **given)
-
-    shown = own.replace(parameters=[*kept[:place], *options, *kept[place + 1 :]])
-    run.__signature__ = shown  # type: ignore[attr-defined]
-    return run
+    return _with_options(run, command, _reading, "reading")
 
 
 def by_engine(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with options that say where its shards are worked off."""
-    own, only = signature(command, eval_str=True), Parameter.KEYWORD_ONLY
-    name = Annotated[str, Option(help="serial, processes, or ray: a cluster.")]
-    place = Annotated[str | None, Option(help="The cluster; else $RAY_ADDRESS, or a local one.")]
-    options = [
-        Parameter("engine", only, default="serial", annotation=name),
-        Parameter("ray_address", only, default=None, annotation=place),
-    ]
-    kept = [each.replace(kind=only) for each in own.parameters.values()]
+    """The command with the options of `_engine`, in whose block it runs."""
 
-    @wraps(command)
-    def run(*, engine: str, ray_address: str | None, **given: Any) -> None:
-        from elasticrec.engine import using
-
-        with using(engine, address=ray_address):
+    def run(engine: Any, **given: Any) -> None:
+        with engine:
             command(**given)
 
-    run.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
-    return run
+    return _with_options(run, command, _engine, "engine")
+
+
+def _with_options(
+    run: Callable[..., None], command: Callable[..., None], made: Callable[..., Any], name: str
+) -> Callable[..., None]:
+    """`run` as the command, with the parameters of `made`, whose result it gets by a name.
+
+    They stand where the command has a parameter of that name, else at the end.
+    """
+    own, options = signature(command, eval_str=True), signature(made, eval_str=True).parameters
+    names = [*own.parameters, name]
+    place = names.index(name)
+    kept = list(own.parameters.values())
+    parameters = [*kept[:place], *options.values(), *kept[place + 1 :]]
+
+    @wraps(command)
+    def offered(**given: Any) -> None:
+        chosen = {option: given.pop(option) for option in options}
+        run(**{name: made(**chosen)}, **given)
+
+    offered.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
+    )
+    return offered
 
 
 def configured_as(

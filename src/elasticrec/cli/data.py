@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,27 +28,6 @@ def prepare(
     ],
     out: Annotated[Path, Option("--out", "-o", help="The split to write.")] = Path("split.npz"),
     reading: Any = None,
-    format: Annotated[  # noqa: A002
-        str | None, Option(help="csv, movielens, parquet, json or lists; else by the name.")
-    ] = None,
-    separator: Annotated[str | None, Option(help="Stands between columns; else found.")] = None,
-    ordered: Annotated[
-        bool, Option("--ordered", help="The rows of a table run from old to new.")
-    ] = False,
-    split: Annotated[
-        str | None,
-        Option(help="temporal (one cut in time), last (of each user) or random; else by the data."),
-    ] = None,
-    validation: Annotated[
-        str | None, Option(help="With --test: last or random eighth of train; else by the data.")
-    ] = None,
-    id_lists: Annotated[
-        bool,
-        Option("--id-lists", help="Lists: ids from user_list.txt and item_list.txt beside SOURCE."),
-    ] = False,
-    title: Annotated[str | None, Option(help="Column of the titles in that file.")] = None,
-    name: Annotated[str | None, Option(help="Name of the data set in results.")] = None,
-    seed: options.SEED = 0,  # noqa: ARG001
 ) -> None:
     """Read interactions, leave out rare users and items, split, and write one file.
 
@@ -59,7 +37,7 @@ def prepare(
     \b
     Example:
       elasticrec data prepare ratings.csv --min-rating 4 -o split.npz
-      elasticrec data prepare events.csv.gz --where "event = 'purchase'" -o split.npz
+      elasticrec data prepare events.csv.gz --where "event == 'purchase'" -o split.npz
       elasticrec data prepare gowalla/train.txt.gz --test gowalla/test.txt.gz -o gowalla.npz
     """
     from elasticrec.cli._output import logged_to_stderr
@@ -67,14 +45,9 @@ def prepare(
     from elasticrec.files import check_writable
     from elasticrec.progress import stage
 
-    config = replace(
-        reading, columns=replace(reading.columns, separator=separator, ordered=ordered),
-        format=format, split=split, validation=validation, id_lists=id_lists, title=title,
-        name=name,
-    )  # fmt: skip
     check_writable(out)
     with logged_to_stderr():
-        prepared = preparation.prepare(source, config)
+        prepared = preparation.prepare(source, reading)
         with stage(f"writing {out}"):
             prepared.save(out)
     print(f"wrote {out}")

@@ -29,7 +29,6 @@ def fit(
     reading: Any,
     preset: options.PRESET = "default",
     settings: options.SETTINGS = None,
-    seed: options.SEED = 0,
     device: options.DEVICE = "auto",
     minutes: Annotated[
         float | None,
@@ -45,8 +44,7 @@ def fit(
 
     Reads, filters, splits, trains, compresses, orders, writes and measures. Each stage is saved:
     the same command goes on where an earlier one was cut off. A finished model is replaced at the
-    end, all at once. More ways to read are options of `elasticrec data prepare`, whose split this
-    command takes as well.
+    end, all at once. A split of `elasticrec data prepare` is taken as it is.
 
     \b
     Example:
@@ -60,7 +58,7 @@ def fit(
     from elasticrec.evaluation.ranking import pick_device
     from elasticrec.model_folder import check_folder
 
-    config = configured(preset, settings, seed)
+    config = configured(preset, settings, reading.seed)
     check_folder(output)
     pick_device(device)
     with resumable() as listening:

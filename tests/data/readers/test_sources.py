@@ -86,7 +86,7 @@ def test_every_format_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.txt", {"user": "u"}, "format lists; `data prepare --format csv` reads"),
+        ("a.txt", {"user": "u"}, "format lists; --format csv reads"),
         ("a.txt", {"min_rating": 4}, "min_rating 4 means nothing for the format lists"),
         ("goodbooks", {"time": "t"}, "time 't' means nothing for the format goodbooks"),
         ("a.json", {"separator": ";"}, "separator ';' means nothing for the format json"),

@@ -72,7 +72,7 @@ class Columns:
     ordered: bool = False
     """The rows run from old to new; used where there are no times."""
     where: str | None = None
-    """Rows to read: a condition on any columns in SQL, such as `event = 'purchase'`."""
+    """Rows to read: a condition on any columns in SQL, such as `event == 'purchase'`."""
     weight: str | None = None
     """A column, or an expression in SQL: how much training makes of a row, a number from 0."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EXAMPLES = {
-    "where": "a condition in SQL such as \"event = 'purchase'\"",
+    "where": "a condition in SQL such as \"event == 'purchase'\"",
     "weight": "a column, or SQL such as \"CASE event WHEN 'view' THEN 1 ELSE 5 END\"",
 }
 

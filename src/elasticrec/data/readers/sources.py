@@ -134,7 +134,7 @@ def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool
         refused |= {"user", "item", "rating", "time", "min_rating", "where", "weight"}
     for option in sorted(refused):
         if (given := getattr(columns, option)) is not None:
-            hint = "; `data prepare --format csv` reads it as a table" if kind == "lists" else ""
+            hint = "; --format csv reads it as a table" if kind == "lists" else ""
             raise InputError(
                 f"{path}: {option} {given!r} means nothing for the format {kind}{hint}"
             )

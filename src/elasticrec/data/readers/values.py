@@ -206,7 +206,7 @@ def times_of(column: pl.Series, where: Where, day: str | None) -> tuple[np.ndarr
         row = int(bad.arg_true()[0]) if bad.any() else 0
         raise InputError(
             f"{where(row)}: time {column[row]!r} is not usable, expected a number from 0 or a date "
-            "such as 2021-08-14 09:30:00 (`data prepare --split random` needs none)"
+            "such as 2021-08-14 09:30:00 (--split random needs none)"
         )
     return times.cast(pl.Int64).to_numpy(), kind
 
