@@ -13,9 +13,9 @@ from elasticrec.addresses import fetched
 from elasticrec.data.filtering import keep_frequent
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.frames import from_frame
+from elasticrec.data.readers.frames import from_csr, from_frame
 from elasticrec.data.readers.lists import read_lists
-from elasticrec.data.readers.sources import format_of, from_csr, over_same_ids, read, with_titles
+from elasticrec.data.readers.sources import format_of, over_same_ids, read, with_titles
 from elasticrec.data.sequence import SequenceConfig, informative_order
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import (
@@ -186,8 +186,7 @@ def _read(source: Any, config: PrepareConfig) -> Interactions:
             )
     name = config.name or "data"
     if hasattr(source, "tocoo"):
-        chosen = {each: getattr(columns, each) for each in ("min_rating", "where", "weight")}
-        return from_csr(source, **chosen, name=name)
+        return from_csr(source, columns, name=name)
     if hasattr(source, "columns"):
         return from_frame(source, columns, name=name)
     raise InputError(

@@ -12,11 +12,11 @@ import pytest
 from scipy.sparse import coo_matrix, csr_matrix
 
 from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.frames import from_csr
 from elasticrec.data.readers.lists import read_goodbooks
 from elasticrec.data.readers.sources import (
     FORMATS,
     format_of,
-    from_csr,
     over_same_ids,
     read,
     with_titles,
@@ -135,7 +135,7 @@ def test_a_matrix():
     assert [whole.pairs.of(u).tolist() for u in range(3)] == [[1, 2], [], [0]]
     assert whole.user_ids.values.tolist() == [0, 1, 2]
     assert whole.item_ids.values.tolist() == [0, 1, 2]
-    assert from_csr(matrix, min_rating=3).pairs.items.tolist() == [1, 0]
+    assert from_csr(matrix, Columns(min_rating=3)).pairs.items.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -151,10 +151,10 @@ def test_a_matrix():
 def test_values_that_mean_nothing_are_refused(value, least, refused):
     matrix = coo_matrix(([5.0, value], ([0, 0], [1, 2])), shape=(1, 3))
     if not refused:
-        assert from_csr(matrix, min_rating=least).pairs.items.tolist() == [1]
+        assert from_csr(matrix, Columns(min_rating=least)).pairs.items.tolist() == [1]
         return
     with pytest.raises(InputError, match=f"holds the value {value}.*, expected numbers from 0"):
-        from_csr(matrix, min_rating=least)
+        from_csr(matrix, Columns(min_rating=least))
 
 
 def test_explicit_zeros_and_repeated_cells_of_a_matrix():
@@ -241,10 +241,10 @@ def test_wrong_archives_are_refused(archive, tmp_path):
 
 def test_values_of_a_matrix_choose_and_weigh():
     matrix = csr_matrix(np.array([[1.0, 5.0], [-2.0, 3.0]]))
-    whole = from_csr(matrix, where="value > 1", weight="value")
+    whole = from_csr(matrix, Columns(where="value > 1", weight="value"))
     assert whole.pairs.items.tolist() == [1, 1]
     assert whole.pairs.weights.tolist() == [5, 3]
     with pytest.raises(InputError, match="found columns 'value'; expected column 'rating'"):
-        from_csr(matrix, where="rating > 1")
+        from_csr(matrix, Columns(where="rating > 1"))
     with pytest.raises(InputError, match=r"holds the value -2.0, expected numbers from 0"):
-        from_csr(matrix, weight="value")
+        from_csr(matrix, Columns(weight="value"))

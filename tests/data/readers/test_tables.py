@@ -56,6 +56,8 @@ def test_one_world_in_many_spellings(tmp_path, name, content):
         ("ratings.dat", "5::b::5::978300760\n3::a::3::978302109\n5::a::1::978301968\n", {}),
         ("ratings.dat.gz", "5::b::5::9\n\n3::a::3::8\n5::a::1::7\n", {}),
         ("u.data", "b\t5\t1\na\t3\t2\na\t5\t2\n", {"names": ("item", "user")}),
+        ("bom.csv", b"\xef\xbb\xbf5,b\n3,a\n5,a\n", {"names": ("user", "item")}),
+        ("short.csv", "item,user,note\nb,5\na,3,x\na,5\n", {}),
         ("odd.csv", "item#user\nb#5\na#3\na#5\n", {"separator": "#"}),
         ("odd.csv", "b<>5\na<>3\na<>5\n", {"names": ("item", "user"), "separator": "<>"}),
     ],

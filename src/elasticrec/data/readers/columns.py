@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from elasticrec.data.readers.expressions import names_in
+from elasticrec.data.readers.expressions import Expression
 from elasticrec.errors import InputError
 from elasticrec.settings import Range, check
 
@@ -104,8 +104,18 @@ class Columns:
             if not (quiet or unread is None or self.where or self.weight):
                 log.info("%s: every row counts alike, whatever its %r; min-rating, where or weight "
                          "make use of it", where, found[unread])  # fmt: skip
-        named = {f"={name}": name for text in (self.where, self.weight) for name in names_in(text)}
-        return chosen | {key: position("", name, found, where) for key, name in named.items()}
+        return chosen | self.named(found, where)
+
+    @property
+    def expressions(self) -> tuple[Expression | None, Expression | None]:
+        """The condition and the weight."""
+        where = None if self.where is None else Expression("where", self.where)
+        return where, None if self.weight is None else Expression("weight", self.weight)
+
+    def named(self, found: Sequence[str], where: str) -> dict[str, int]:
+        """Places of the columns that conditions and weights name, as `=NAME`."""
+        names = [name for each in self.expressions if each is not None for name in each.names]
+        return {f"={name}": position("", name, found, where) for name in names}
 
 
 def position(meaning: str, wanted: str | None, found: Sequence[str], where: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from elasticrec.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
+    from elasticrec.data.readers.columns import Columns
+
 log = logging.getLogger(__name__)
 
 EXAMPLES = {
@@ -21,150 +22,138 @@ EXAMPLES = {
 }
 
 
-def names_in(text: str | None, what: str = "where") -> list[str]:
-    """The columns that an expression names; none without a text."""
-    return [] if text is None else list(dict.fromkeys(_parsed(text, what).meta.root_names()))
+class Expression:
+    """What `where` or `weight` says of a row."""
+
+    def __init__(self, option: str, text: str) -> None:
+        import polars as pl
+
+        self.text, self.said = text, f"{option} {text!r}"
+        self.expected = f"expected {EXAMPLES[option]}"
+        try:
+            self.parsed = pl.sql_expr(text).alias("found")
+            self.names = list(dict.fromkeys(self.parsed.meta.root_names()))
+        except Exception as error:  # polars has no one class for texts that it cannot parse
+            reason = (str(error).splitlines() or [""])[0][:100]
+            raise InputError(f"{self.said}: {reason}, {self.expected}") from None
+        if not self.names:
+            raise InputError(f"{self.said}: names no column, {self.expected}")
+
+    def of(self, frame: pl.DataFrame) -> pl.Series:
+        """The value of each row."""
+        import polars as pl
+
+        try:
+            found = frame.select(self.parsed).to_series()
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"{self.said} cannot be used ({str(error).splitlines()[0]})") from None
+        if len(found) != len(frame):
+            raise InputError(f"{self.said}: has one value for all rows, {self.expected}")
+        return found
 
 
 class RowChoice:
     """Rows that meet a condition and weigh something, of columns that come batch by batch."""
 
-    def __init__(self, where: str | None, weight: str | None, source: str) -> None:
-        self.where, self.weight, self.source = where, weight, source
+    def __init__(self, columns: Columns, source: str) -> None:
+        self.where, self.weight = columns.expressions
+        self.source = source
         self.n_rows = self.n_met = self.n_weighing = 0
         self._texts: set[str] = set()
         self._examples: dict[str, list[Any]] = {}
 
-    def look(self, columns: Mapping[str, pl.Series]) -> bool:
+    def look(self, frame: pl.DataFrame) -> bool:
         """Note which texts are not all numbers; True where it takes all batches to know."""
         import polars as pl
 
-        read = {name: columns[name] for name in names_in(self.where)}
-        texts = {name: column for name, column in read.items() if column.dtype == pl.String}
-        self._texts |= {n for n, column in texts.items() if _numbers(column).dtype == pl.String}
+        read = () if self.where is None else _named(frame).select(self.where.names)
+        texts = [column for column in read if column.dtype == pl.String]
+        self._texts |= {column.name for column in texts if _as_numbers(column).dtype == pl.String}
         return bool(texts)
 
-    def of(self, columns: Mapping[str, pl.Series]) -> tuple[np.ndarray, np.ndarray | None]:
+    def of(self, frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
         """Numbers of the rows of a batch that are chosen, and their weights; None: all alike."""
-        rows = np.arange(len(next(iter(columns.values()))))
+        named, rows = _named(frame), np.arange(len(frame))
         if not self.n_rows:
-            self._examples = {name: c.unique().head(3).to_list() for name, c in columns.items()}
+            self._examples = {column.name: column.unique()[:3].to_list() for column in named}
         self.n_rows += len(rows)
         if self.where is not None:
-            rows = np.flatnonzero(self._met(columns))
+            rows = np.flatnonzero(self._met(self.where, named))
         self.n_met += len(rows)
         if self.weight is None or not len(rows):
             return rows, None
-        names = names_in(self.weight, "weight")
-        weights = self._weights({name: columns[name].gather(rows) for name in names})
+        weights = self._weights(self.weight, named[rows])
         self.n_weighing += int(np.count_nonzero(weights))
         return rows[weights > 0], weights[weights > 0]
 
     def finish(self) -> None:
         """Say how many rows were left out; raise an error where none are left."""
-        if not self.n_met:
-            raise InputError(f"{self.source}: no row meets {self.where!r}{self._example('where')}")
-        if self.n_met < self.n_rows:
-            self._log_left_out(self.n_met, self.n_rows, f"where {self.where!r} does not hold")
-        if self.weight is None:
-            return
-        if not self.n_weighing:
-            raise InputError(
-                f"{self.source}: weight {self.weight!r} is 0 for every row, expected some above 0"
-            )
-        if self.n_weighing < self.n_met:
+        if self.where is not None and self.n_rows:
+            if not self.n_met:
+                raise InputError(
+                    f"{self.source}: no row meets {self.where.text!r}{self._example(self.where)}"
+                )
+            self._log_left_out(self.n_met, self.n_rows, f"{self.where.said} does not hold")
+        if self.weight is not None and self.n_rows:
+            if not self.n_weighing:
+                said = f"{self.source}: {self.weight.said}"
+                raise InputError(f"{said} is 0 for every row, expected some above 0")
             self._log_left_out(self.n_weighing, self.n_met, "of weight 0")
 
     def _log_left_out(self, kept: int, of: int, why: str) -> None:
-        """Say how many rows are left out for a reason."""
-        log.info("%s: left out %s of %s rows %s", self.source, f"{of - kept:,}", f"{of:,}", why)
+        """Say how many rows are left out for a reason, if any are."""
+        if kept < of:
+            log.info("%s: left out %s of %s rows %s", self.source, f"{of - kept:,}", f"{of:,}", why)
 
-    def _met(self, columns: Mapping[str, pl.Series]) -> np.ndarray:
+    def _met(self, where: Expression, named: pl.DataFrame) -> np.ndarray:
         """True for each row that meets the condition."""
         import polars as pl
 
-        found = self._evaluated(str(self.where), columns, "where")
+        numbers = [_as_numbers(column) for column in named if column.name not in self._texts]
+        found = where.of(named.with_columns(numbers))
         if found.dtype != pl.Boolean:
-            expected = f"expected {EXAMPLES['where']}"
-            raise InputError(f"where {self.where!r}: gives {found.dtype}, {expected}")
+            raise InputError(f"{where.said}: gives {found.dtype}, {where.expected}")
         return found.fill_null(False).to_numpy()
 
-    def _weights(self, columns: Mapping[str, pl.Series]) -> np.ndarray:
+    def _weights(self, weight: Expression, named: pl.DataFrame) -> np.ndarray:
         """The weight of each row, a finite number from 0."""
         import polars as pl
 
-        found = self._evaluated(str(self.weight), columns, "weight")
-        said = f"{self.source}: weight {self.weight!r} gives"
+        found = weight.of(named.with_columns(map(_as_numbers, named)))
+        said = f"{self.source}: {weight.said} gives"
         if not (found.dtype.is_numeric() or found.dtype == pl.Boolean):
-            raise InputError(f"{said} {found.dtype}, expected numbers{self._example('weight')}")
+            raise InputError(f"{said} {found.dtype}, expected numbers{self._example(weight)}")
         weights = found.cast(pl.Float64)
         wrong = (weights.is_null() | ~weights.is_finite() | (weights < 0)).fill_null(True)
         if wrong.any():
+            n = f"{wrong.sum():,} rows"
             value = weights.filter(wrong)[0]
-            n = f"{int(wrong.sum()):,} rows"
             raise InputError(f"{said} {value} for {n}, expected finite numbers from 0")
         return weights.to_numpy()
 
-    def _evaluated(self, text: str, columns: Mapping[str, pl.Series], what: str) -> pl.Series:
-        """An expression's value in every row; text columns of numbers alone count as numbers."""
-        import polars as pl
-
-        names = names_in(text, what)
-        texts = self._texts if what == "where" else ()  # weights need numbers in chosen rows alone
-        frame = pl.DataFrame(
-            {n: _stripped(columns[n]) if n in texts else _numbers(columns[n]) for n in names}
-        )
-        try:
-            found = frame.select(_parsed(text, what).alias("found")).to_series()
-        except pl.exceptions.PolarsError as error:
-            reason = str(error).splitlines()[0]
-            said = f"{self.source}: {what} {text!r} cannot be used"
-            raise InputError(f"{said} ({reason})") from None
-        if len(found) != len(frame):
-            expected = f"expected {EXAMPLES[what]}"
-            raise InputError(f"{what} {text!r}: has one value for all rows, {expected}")
-        return found
-
-    def _example(self, what: str) -> str:
+    def _example(self, expression: Expression) -> str:
         """Some values of an expression's columns, for an error."""
         parts = [
-            f"{name!r} has values like {', '.join(map(repr, self._examples[name]))}"
-            for name in names_in(getattr(self, what), what)
+            f"; {name!r} has values like {', '.join(map(repr, self._examples[name]))}"
+            for name in expression.names
         ]
-        return f"; {'; '.join(parts)}" if parts else ""
+        return "".join(parts)
 
 
-def _stripped(column: pl.Series) -> pl.Series:
-    """Text without the space around it; other columns as they are."""
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns that conditions and weights name, without space around texts."""
     import polars as pl
 
-    return column.str.strip_chars() if column.dtype == pl.String else column
+    named = pl.DataFrame({key[1:]: frame[key] for key in frame.columns if key[0] == "="})
+    return named.with_columns(pl.col(pl.String).str.strip_chars())
 
 
-def _numbers(column: pl.Series) -> pl.Series:
-    """The column as numbers where every text in it is one."""
+def _as_numbers(column: pl.Series) -> pl.Series:
+    """The column as numbers where every text in it is one; "" is none."""
     import polars as pl
 
     if column.dtype != pl.String:
         return column
-    text = _stripped(column)
-    filled = text.set((text == "").fill_null(False), None)
+    filled = column.replace("", None)
     numbers = filled.cast(pl.Float64, strict=False)
-    return numbers if numbers.null_count() == filled.null_count() else text
-
-
-def _parsed(text: str, what: str) -> pl.Expr:
-    """The expression that a text means."""
-    import polars as pl
-
-    try:
-        found = pl.sql_expr(text)
-        names = found.meta.root_names()
-    except Exception as error:  # polars has no one class for texts that it cannot parse
-        if isinstance(error, ImportError):
-            raise
-        reason = (str(error).splitlines() or [""])[0][:100]
-        raise InputError(f"{what} {text!r}: {reason}, expected {EXAMPLES[what]}") from None
-    if not names:
-        raise InputError(f"{what} {text!r}: names no column, expected {EXAMPLES[what]}")
-    return found
+    return numbers if numbers.null_count() == filled.null_count() else column

@@ -1,4 +1,4 @@
-"""Interactions from a polars or pandas frame."""
+"""Interactions from a polars or pandas frame, or from a sparse matrix."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elasticrec.data.interactions import Interactions
+from elasticrec.data.ids import Ids
+from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.gathering import Batches, counted, gathered
+from elasticrec.data.readers.expressions import RowChoice
+from elasticrec.data.readers.gathering import Batch, gathered
+from elasticrec.data.readers.values import counted
 from elasticrec.data.spool import stretches
 from elasticrec.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
     from elasticrec.data.readers.tables import Choice
@@ -21,25 +26,26 @@ if TYPE_CHECKING:
 def from_frame(frame: Any, columns: Columns | None = None, *, name: str = "data") -> Interactions:
     """The interactions in the rows of a polars or pandas frame."""
     wanted = columns or Columns()
-    series = columns_of(frame, lambda found: wanted.choose(found, name), name)
+    whole = columns_of(frame, lambda found: wanted.choose(found, name), name)
 
-    def batches() -> Batches:
-        for rows in stretches(len(series["user"])):
-            batch = {meaning: column[rows] for meaning, column in series.items()}
-            yield batch, counted(lambda row: f"{name} row {row}", rows.start)
+    def batches() -> Iterator[Batch]:
+        for rows in stretches(len(whole)):
+            yield whole[rows], counted(lambda row: f"{name} row {row}", rows.start)
 
     return gathered(batches, wanted, name=name)
 
 
-def columns_of(frame: Any, choice: Choice, name: str) -> dict[str, pl.Series]:
+def columns_of(frame: Any, choice: Choice, name: str) -> pl.DataFrame:
     """The chosen columns of a polars or pandas frame."""
+    import polars as pl
+
     if hasattr(frame, "collect"):
         frame = frame.collect()
     if not hasattr(frame, "columns"):
         kind = type(frame).__name__
         raise InputError(f"{name}: is of type {kind}, expected a pandas or polars frame")
     chosen = choice([str(column) for column in frame.columns])
-    return {meaning: _series(frame, at).alias(meaning) for meaning, at in chosen.items()}
+    return pl.DataFrame({meaning: _series(frame, at) for meaning, at in chosen.items()})
 
 
 def _series(frame: Any, position: int) -> pl.Series:
@@ -60,3 +66,32 @@ def _series(frame: Any, position: int) -> pl.Series:
             f"column {column.name!r} mixes values of type {kinds}, expected one type"
         ) from None
     return known.gather(np.where(codes < 0, len(different), codes))
+
+
+def from_csr(matrix: Any, columns: Columns | None = None, *, name: str = "data") -> Interactions:
+    """The interactions at the non-zero places of a scipy sparse (users, items) matrix.
+
+    Numbers of rows and columns are the ids; `where` and `weight` call the values `value`.
+    """
+    if not hasattr(matrix, "tocoo"):
+        kind = type(matrix).__name__
+        raise InputError(f"{name}: is of type {kind}, expected a scipy sparse matrix")
+    wanted, cells = columns or Columns(), matrix.tocoo()
+    least, values = wanted.min_rating, cells.data
+    chosen = least is not None or wanted.where is not None
+    if (bad := ~np.isfinite(values) | ((values < 0) & (not chosen))).any():
+        raise InputError(f"{name}: holds the value {values[bad][0]}, expected numbers from 0")
+    kept = np.flatnonzero((values != 0) & (least is None or values >= least))
+    weights = None
+    if named := wanted.named(["value"], name):
+        import polars as pl
+
+        choice, frame = RowChoice(wanted, name), pl.DataFrame(dict.fromkeys(named, values[kept]))
+        rows, weights = choice.of(frame)
+        choice.finish()
+        kept = kept[rows]
+    n_users, n_items = cells.shape
+    pairs = Pairs.from_arrays(
+        *(cells.row[kept], cells.col[kept]), n_users=n_users, n_items=n_items, weights=weights
+    )
+    return Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name=name)

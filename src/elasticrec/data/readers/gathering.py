@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,14 +22,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Batch = tuple[dict[str, "pl.Series"], Where]
-"""Parallel series called user, item and, where known, rating and time, and the places of rows."""
-
-Batches = Generator[Batch, None, None]
+Batch = tuple["pl.DataFrame", Where]
+"""Columns called user, item and, where known, rating and time, and the places of their rows;
+columns that conditions and weights name are called `=NAME`."""
 
 
 def gathered(
-    batches: Callable[[], Batches],
+    batches: Callable[[], Iterator[Batch]],
     columns: Columns,
     *,
     name: str,
@@ -43,19 +40,15 @@ def gathered(
         batches: gives them from the first on; twice, where it takes all to know what one means.
         source: names the whole in errors; `name` where not given.
     """
-    rows, seen = _Rows(columns, source or name), []
-    with closing(batches()) as given:
-        for batch in given:
-            seen.append(batch)
-            if len(batch[0]["user"]):
-                break
-        again = bool(seen) and rows.look(seen[-1][0])
-        for series, place in given if again else itertools.chain(seen, given):
-            rows.look(series) if again else rows.add(series, place)
+    rows, again = _Rows(columns, source or name), False
+    for number, (frame, place) in enumerate(batch for batch in batches() if len(batch[0])):
+        if again or not number:
+            again = rows.look(frame) or again
+        if not again:
+            rows.add(frame, place)
     if again:
-        with closing(batches()) as given:
-            for series, place in given:
-                rows.add(series, place)
+        for frame, place in batches():
+            rows.add(frame, place)
     return rows.finish(name)
 
 
@@ -64,40 +57,39 @@ class _Rows:
 
     def __init__(self, columns: Columns, source: str) -> None:
         self.columns, self.source = columns, source
-        self.choice: RowChoice | None = None
-        if columns.where is not None or columns.weight is not None:
-            self.choice = RowChoice(columns.where, columns.weight, source)
+        self.choice = RowChoice(columns, source)
         self.users, self.items = Numbers("user"), Numbers("item")
         self.times, self.weights = Times(), Spool(np.float64)
         self.n_read = self.n_liked = 0
         self.said = time.monotonic()
 
-    def look(self, series: dict[str, pl.Series]) -> bool:
+    def look(self, frame: pl.DataFrame) -> bool:
         """Learn what texts mean; True where it takes all batches, before the first is added."""
-        again = self.choice is not None and self.choice.look(_named(series))
-        return ("time" in series and self.times.look(series["time"])) or again
+        again = self.choice.look(frame)
+        return ("time" in frame.columns and self.times.look(frame["time"])) or again
 
-    def add(self, series: dict[str, pl.Series], place: Where) -> None:
+    def add(self, frame: pl.DataFrame, place: Where) -> None:
         """Add the rows of a batch that conditions and ratings leave."""
-        weights: np.ndarray | None = None
-        if self.choice is not None:
-            rows, weights = self.choice.of(_named(series))
-            series = {key: each.gather(rows) for key, each in series.items() if key[0] != "="}
-            place = _among(place, rows)
-        for meaning in ("user", "item"):
-            series = series | {meaning: checked_ids(series[meaning], meaning, place)}
-        self.n_read += len(series["user"])
+        rows, weights = self.choice.of(frame)
+        if len(rows) < len(frame):
+            frame = frame[rows]
+
+        def where(row: int) -> str:
+            return place(int(rows[row]))
+
+        users, items = (checked_ids(frame[each], each, where) for each in ("user", "item"))
+        self.n_read += len(frame)
         if self.columns.min_rating is not None:
-            liked = liked_rows(series["rating"], self.columns.min_rating, place)
-            series = {meaning: column.gather(liked) for meaning, column in series.items()}
-            place, weights = _among(place, liked), None if weights is None else weights[liked]
-        if not len(series["user"]):
+            liked = liked_rows(frame["rating"], self.columns.min_rating, where)
+            frame, users, items, rows = frame[liked], users[liked], items[liked], rows[liked]
+            weights = None if weights is None else weights[liked]
+        if not len(frame):
             return
-        self.n_liked += len(series["user"])
-        if "time" in series:
-            self.times.add(series["time"], place)
-        self.users.add(series["user"], place)
-        self.items.add(series["item"], place)
+        self.n_liked += len(frame)
+        if "time" in frame.columns:
+            self.times.add(frame["time"], where)
+        self.users.add(users, where)
+        self.items.add(items, where)
         if weights is not None:
             self.weights.add(weights)
         if time.monotonic() - self.said > PATIENCE:
@@ -107,8 +99,7 @@ class _Rows:
     def finish(self, name: str) -> Interactions:
         """The interactions of all rows."""
         source, least = self.source, self.columns.min_rating
-        if self.choice is not None and self.choice.n_rows:
-            self.choice.finish()
+        self.choice.finish()
         if not self.n_read:
             raise InputError(f"{source}: has no rows, expected interactions")
         if not self.n_liked:
@@ -129,18 +120,3 @@ class _Rows:
             f"left out {repeated:,} rows that repeat one" if repeated else "no row repeats one",
         )  # fmt: skip
         return whole
-
-
-def _named(series: dict[str, pl.Series]) -> dict[str, pl.Series]:
-    """The columns that conditions and weights name."""
-    return {key[1:]: column for key, column in series.items() if key[0] == "="}
-
-
-def counted(place: Where, start: int) -> Where:
-    """The places of rows that begin at row `start` of their file."""
-    return lambda row: place(start + row)
-
-
-def _among(place: Where, rows: np.ndarray) -> Where:
-    """The places of some rows."""
-    return lambda row: place(int(rows[row]))

@@ -1,4 +1,4 @@
-"""Sources: files in any format and matrices as Interactions, and files with titles of items."""
+"""Sources: files in any format as Interactions, and files with titles of items."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from elasticrec.addresses import fetched, files_at, is_address
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns, position
-from elasticrec.data.readers.expressions import RowChoice, names_in
 from elasticrec.data.readers.frames import columns_of
-from elasticrec.data.readers.gathering import Batch, Batches, gathered
-from elasticrec.data.readers.jsonlines import json_batches
+from elasticrec.data.readers.gathering import Batch, gathered
 from elasticrec.data.readers.lists import read_goodbooks, read_lists
-from elasticrec.data.readers.tables import MOVIELENS, Choice, table_batches
+from elasticrec.data.readers.tables import table_batches
 from elasticrec.data.readers.values import Where
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
@@ -53,15 +51,20 @@ def format_of(path: Path | str) -> str:
     """The format of a source by its name; `goodbooks` is the embedded sample."""
     if str(path) == "goodbooks":
         return "goodbooks"
-    suffix = only_member(path).name.removesuffix(".gz").rpartition(".")[2].lower()
-    if suffix not in SUFFIXES:
+    found = _by_suffix(path)
+    if found is None:
         if not is_address(path):
             check_readable(path)
         endings = ", ".join("." + known for known in SUFFIXES)
         raise InputError(
             f"{path}: format unknown by its name, expected {endings} or a named format"
         )
-    return SUFFIXES[suffix]
+    return found
+
+
+def _by_suffix(path: Path | str) -> str | None:
+    """The format that the end of a file's name means, if any."""
+    return SUFFIXES.get(only_member(path).name.removesuffix(".gz").rpartition(".")[2].lower())
 
 
 def read(
@@ -96,26 +99,18 @@ def read(
 
     opened: set[Path | str] = set()
 
-    def batches() -> Batches:
+    def batches() -> Iterator[Batch]:
         for file in files:
             with fetched(file) as copy:
                 choice = partial(columns.choose, where=str(file), quiet=bool(opened))
                 opened.add(file)
-                for series, place in _batches(only_member(copy), kind, choice, columns):
-                    yield series, partial(_original, place, str(copy), str(file))
+                for frame, place in table_batches(only_member(copy), kind, choice, columns):
+                    yield frame, partial(_original, place, str(copy), str(file))
 
     if name is None:
         named = Path(files[0]).parent if has_magic(str(source)) else Path(source)
         name = plain_name(files[0] if files == [source] else named)
     return gathered(batches, columns, name=name, source=str(source))
-
-
-def _batches(path: Path, kind: str, choice: Choice, columns: Columns) -> Iterator[Batch]:
-    """The chosen columns of one table, some rows at a time."""
-    if kind == "json":
-        return json_batches(path, choice)
-    headerless = MOVIELENS if kind == "movielens" else ()
-    return table_batches(path, choice, columns, parquet=kind == "parquet", headerless=headerless)
 
 
 def _original(place: Where, copy: str, file: str, row: int) -> str:
@@ -138,46 +133,6 @@ def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool
             raise InputError(
                 f"{path}: {option} {given!r} means nothing for the format {kind}{hint}"
             )
-
-
-def from_csr(
-    matrix: Any,
-    *,
-    min_rating: float | None = None,
-    where: str | None = None,
-    weight: str | None = None,
-    name: str = "data",
-) -> Interactions:
-    """The interactions at the non-zero places of a scipy sparse (users, items) matrix.
-
-    Numbers of rows and columns are the ids; `where` and `weight` call the values `value`.
-    """
-    if not hasattr(matrix, "tocoo"):
-        kind = type(matrix).__name__
-        raise InputError(f"{name}: is of type {kind}, expected a scipy sparse matrix")
-    cells = matrix.tocoo()
-    n_users, n_items = cells.shape
-    values = cells.data
-    chosen = min_rating is not None or where is not None
-    if (bad := ~np.isfinite(values) | ((values < 0) & (not chosen))).any():
-        raise InputError(f"{name}: holds the value {values[bad][0]}, expected numbers from 0")
-    kept = np.flatnonzero((values != 0) & (min_rating is None or values >= min_rating))
-    weights = None
-    if where is not None or weight is not None:
-        import polars as pl
-
-        column = {"value": pl.Series(values[kept])}
-        for text in (where, weight):
-            for wanted in names_in(text):
-                position("", wanted, list(column), name)
-        choice = RowChoice(where, weight, name)
-        choice.look(column)
-        rows, weights = choice.of(column)
-        choice.finish()
-        kept = kept[rows]
-    shape = {"n_users": n_users, "n_items": n_items}
-    pairs = Pairs.from_arrays(cells.row[kept], cells.col[kept], **shape, weights=weights)
-    return Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name=name)
 
 
 def over_same_ids(train: Interactions, test: Interactions) -> tuple[Interactions, Interactions]:
@@ -219,8 +174,8 @@ def with_titles(named: Titled, source: Any, *, title: str | None = None) -> Titl
     import polars as pl
 
     name = str(source) if isinstance(source, str | Path) else "titles"
-    columns = _titles_of(source, name, title, named.item_ids)
-    numbers = named.item_ids.numbers(columns["item"].cast(pl.String).str.strip_chars())
+    frame = _titles_of(source, name, title, named.item_ids)
+    numbers = named.item_ids.numbers(frame["item"].cast(pl.String).str.strip_chars())
     known = numbers >= 0
     if not known.any():
         example = named.item_ids.of_number(0)
@@ -228,7 +183,7 @@ def with_titles(named: Titled, source: Any, *, title: str | None = None) -> Titl
             f"{name}: has a title for none of the items, expected ids like {example!r}"
         )
     titles = np.full(len(named.item_ids), "", dtype=object)
-    texts = columns["title"].cast(pl.String).fill_null("").to_list()
+    texts = frame["title"].cast(pl.String).fill_null("").to_list()
     titles[numbers[known]] = np.array(texts, dtype=object)[known]
     missing = int((titles == "").sum())
     if missing:
@@ -236,8 +191,8 @@ def with_titles(named: Titled, source: Any, *, title: str | None = None) -> Titl
     return replace(named, titles=titles)
 
 
-def _titles_of(source: Any, name: str, title: str | None, known: Ids) -> dict[str, pl.Series]:
-    """Parallel ids and titles."""
+def _titles_of(source: Any, name: str, title: str | None, known: Ids) -> pl.DataFrame:
+    """Ids and titles, as the columns `item` and `title`."""
     import polars as pl
 
     def choice(found: list[str]) -> dict[str, int]:
@@ -249,19 +204,15 @@ def _titles_of(source: Any, name: str, title: str | None, known: Ids) -> dict[st
 
     if not isinstance(source, str | Path):
         return columns_of(source, choice, name)
-    path = check_readable(only_member(source))
-    if path.name.removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
-        by_id = _by_id(path, known)
-        if by_id is not None:
-            return by_id
-        batches = json_batches(path, choice)
-    else:
-        batches = table_batches(path, choice, headerless=("item", "title"), lossy=True)
-    frame = pl.concat([pl.DataFrame(series) for series, _ in batches])
-    return {"item": frame["item"], "title": frame["title"]}
+    path, kind = check_readable(only_member(source)), _by_suffix(source) or "csv"
+    by_id = _by_id(path, known) if kind == "json" else None
+    if by_id is not None:
+        return by_id
+    batches = table_batches(path, kind, choice, headerless=("item", "title"), lossy=True)
+    return pl.concat(frame for frame, _ in batches)
 
 
-def _by_id(path: Path, known: Ids) -> dict[str, pl.Series] | None:
+def _by_id(path: Path, known: Ids) -> pl.DataFrame | None:
     """Ids and titles of one JSON object by item id; None where the file is JSON lines."""
     import polars as pl
 
@@ -272,7 +223,7 @@ def _by_id(path: Path, known: Ids) -> dict[str, pl.Series] | None:
     if not isinstance(found, dict) or (known.numbers(found) < 0).all():
         return None
     texts = [_text(value, f"{path}: item {key!r}") for key, value in found.items()]
-    return {"item": pl.Series(list(found), dtype=pl.String), "title": pl.Series(texts)}
+    return pl.DataFrame({"item": list(found), "title": texts})
 
 
 def _text(value: Any, where: str) -> str:

@@ -1,19 +1,23 @@
-"""Reader of text and Parquet tables: one row per interaction, or per item."""
+"""Reader of text tables, Parquet and JSON lines: one row per interaction, or per item."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.gathering import Batch, counted
+from elasticrec.data.readers.gathering import Batch
+from elasticrec.data.readers.values import counted
 from elasticrec.data.spool import AT_ONCE
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable, opened, read_bytes, zip_member
@@ -42,25 +46,27 @@ Choice = Callable[[list[str]], dict[str, int]]
 
 def table_batches(
     path: Path,
+    kind: str,
     choice: Choice,
     columns: Columns | None = None,
     *,
-    parquet: bool | None = None,
     headerless: tuple[str, ...] = (),
     lossy: bool = False,
 ) -> Iterator[Batch]:
-    """The chosen columns of a text table (plain or `.gz`) or a Parquet file, some rows at a time.
+    """The chosen columns of a table (plain, `.gz` or in a `.zip`), some rows at a time.
 
     Args:
-        columns: says the separator, and the names of all columns of a file without a header.
-        parquet: True for a Parquet file; by the end of its name where not given.
-        headerless: columns of a file whose first field is a number, so that it has no header;
+        kind: `parquet`, `json`, `movielens`, or else a text table.
+        columns: says the separator, and the names of all columns of a text without a header.
+        headerless: columns of a text whose first field is a number, so that it has no header;
             those of MovieLens where `::` stands between them.
         lossy: read text that is not UTF-8 as Latin-1.
     """
-    path = check_readable(path)
-    if path.suffix in (".parquet", ".pq") if parquet is None else parquet:
+    if kind == "parquet":
         return _parquet_batches(path, choice)
+    if kind == "json":
+        return _json_batches(path, choice)
+    headerless = MOVIELENS if kind == "movielens" else headerless
     return _text_batches(path, choice, _layout(path, columns or Columns(), headerless), lossy=lossy)
 
 
@@ -68,19 +74,57 @@ def _parquet_batches(path: Path, choice: Choice) -> Iterator[Batch]:
     """The chosen columns of a Parquet file."""
     import polars as pl
 
+    source = io.BytesIO(read_bytes(path)) if zip_member(path) else check_readable(path)
     try:
-        source = io.BytesIO(read_bytes(path)) if zip_member(path) else path
-        with opened(path) as file:
-            names = list(pl.read_parquet_schema(file))
-        chosen = choice(names)
-        wanted = list(dict.fromkeys(names[at] for at in chosen.values()))
-        whole, start = pl.scan_parquet(source, glob=False).select(wanted), 0
-        while len(frame := whole.slice(start, AT_ONCE).collect()):
-            series = {meaning: frame[names[at]] for meaning, at in chosen.items()}
-            yield series, counted(lambda row: f"{path} row {row + 1}", start)
+        whole = pl.scan_parquet(source, glob=False)
+        names, start = whole.collect_schema().names(), 0
+        chosen = [pl.col(names[at]).alias(meaning) for meaning, at in choice(names).items()]
+        while len(frame := whole.select(chosen).slice(start, AT_ONCE).collect()):
+            yield frame, counted(lambda row: f"{path} row {row + 1}", start)
             start += len(frame)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path}: is not a sound Parquet file ({_first_line(error)})") from None
+
+
+def _json_batches(path: Path, choice: Choice) -> Iterator[Batch]:
+    """The chosen fields of a file with one JSON object per line, as text.
+
+    The fields of the first object are the columns; a later object may have fewer.
+    """
+    import polars as pl
+
+    names, start = list(next(_objects(path), (0, {}))[1]), 0
+    if not names:
+        raise InputError(f"{path}: has no rows, expected interactions")
+    chosen = {meaning: names[at] for meaning, at in choice(names).items()}
+    schema = dict.fromkeys(chosen.values(), pl.String)
+    with opened(path) as file:
+        for content in whole_lines(file):
+            try:
+                frame = pl.read_ndjson(io.BytesIO(content), schema=schema)
+            except pl.exceptions.PolarsError as error:
+                for _ in _objects(path):
+                    pass
+                raise InputError(f"{path}: cannot be read ({_first_line(error)})") from None
+            frame = frame.select(pl.col(field).alias(each) for each, field in chosen.items())
+            yield frame, counted(lambda row: f"{path} line {_line(_objects(path), row)}", start)
+            start += len(frame)
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    """Line number and object of each line that is not blank; slow, for errors."""
+    with opened(path) as file:
+        for line, text in enumerate(file, start=1):
+            if text.strip():
+                try:
+                    found = json.loads(text)
+                except ValueError:
+                    found = None
+                if not isinstance(found, dict):
+                    raise InputError(
+                        f"{path} line {line}: is not a JSON object, expected one per line"
+                    )
+                yield line, found
 
 
 @dataclass(frozen=True)
@@ -109,11 +153,6 @@ class Layout:
                 next(filled, None)
             for row in filled:
                 yield rows.line_num, row
-
-    def line_of(self, path: Path, wanted: int) -> int:
-        """The line (from 1) on which row `wanted` (from 0) ends."""
-        found = (line for row, (line, _) in enumerate(self.rows(path)) if row == wanted)
-        return next(found, wanted + 2)
 
 
 def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout:
@@ -173,31 +212,32 @@ def _text_batches(path: Path, choice: Choice, layout: Layout, *, lossy: bool) ->
 
     chosen = choice(layout.names)
     positions = sorted(set(chosen.values()))
-    single, start = len(layout.separator) == 1, 0
-    schema = {f"column {at + 1}": pl.String for at in range(len(layout.names))}
+    single, start, header = len(layout.separator) == 1, 0, layout.header
+    separator = layout.separator if single else UNIT
+    names = [str(at) for at in range(len(layout.names))]
+    first = separator.join(names).encode() + b"\n"
     with opened(path) as file:
-        for number, content in enumerate(whole_lines(file, quoted=single)):
-            text = _utf8(content) if lossy else content
+        for content in whole_lines(file, quoted=single):
+            text = (_utf8(content) if lossy else content).removeprefix(BOM_UTF8)
+            if header and text.strip():
+                text, header = text.lstrip().partition(b"\n")[2], False
             if not single:
-                text = text.replace(layout.separator.encode(), UNIT.encode())
-            header = layout.header and number == 0
+                text = text.replace(layout.separator.encode(), separator.encode())
             if not text.strip():
                 continue
             try:
                 frame = pl.read_csv(
-                    text, columns=positions, separator=layout.separator if single else UNIT,
-                    quote_char='"' if single else None, has_header=header, infer_schema=False,
-                    schema=None if number == 0 else schema, glob=False,
+                    first + text, columns=[names[at] for at in positions], separator=separator,
+                    quote_char='"' if single else None, infer_schema=False,
                 )  # fmt: skip
             except pl.exceptions.PolarsError as error:
                 raise _unreadable(path, layout, error) from None
-            columns = {m: frame.to_series(positions.index(at)) for m, at in chosen.items()}
-            blank = pl.select(pl.all_horizontal(*(c.is_null() for c in columns.values())))
-            if blank.to_series().any():
+            filled = frame.filter(~pl.all_horizontal(pl.all().is_null()))
+            if len(filled) < len(frame):
                 _check_blank(path, layout, positions)
-                columns = {m: column.filter(~blank.to_series()) for m, column in columns.items()}
-            yield columns, counted(lambda row: f"{path} line {layout.line_of(path, row)}", start)
-            start += len(next(iter(columns.values())))
+            named = filled.select(pl.col(names[at]).alias(each) for each, at in chosen.items())
+            yield named, counted(lambda row: f"{path} line {_line(layout.rows(path), row)}", start)
+            start += len(filled)
 
 
 def _check_blank(path: Path, layout: Layout, positions: list[int]) -> None:
@@ -227,6 +267,11 @@ def _unreadable(path: Path, layout: Layout, error: Exception) -> InputError:
     return InputError(f"{path}: is not a sound table ({_first_line(error)})")
 
 
+def _line(rows: Iterator[tuple[int, Any]], wanted: int) -> int:
+    """The line (from 1) on which row `wanted` (from 0) ends."""
+    return next(islice(rows, wanted, None))[0]
+
+
 def _first_line(error: Exception) -> str:
     """The first line of an error's message."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:150]
+    return str(error).partition("\n")[0][:150]

@@ -27,6 +27,11 @@ Where = Callable[[int], str]
 """Gives the place of a row (from 0) in words, as an error names it: `ratings.csv line 7`."""
 
 
+def counted(place: Where, start: int) -> Where:
+    """The places of rows that begin at row `start` of their file."""
+    return lambda row: place(start + row)
+
+
 def checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
     """The ids as integers or text, after none was found missing."""
     import polars as pl
