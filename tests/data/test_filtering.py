@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.data import filtering
+from elasticrec.data import interactions
 from elasticrec.data.ids import as_objects
 from elasticrec.data.interactions import Ids, Interactions, Pairs
 from elasticrec.data.preparation import PrepareConfig
@@ -15,8 +15,8 @@ from elasticrec.errors import InputError
 LIMITS = PrepareConfig().limits
 
 
-def keep_frequent(interactions, limits=LIMITS):
-    return filtering.keep_frequent(interactions, limits)
+def keep_frequent(whole, limits=LIMITS):
+    return interactions.keep_frequent(whole, limits)
 
 
 def made(cells, n_users=8, n_items=8):

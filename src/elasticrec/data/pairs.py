@@ -79,19 +79,19 @@ class Pairs:
     @classmethod
     def joined(cls, parts: Iterable[Pairs], n_items: int) -> Pairs:
         """The pairs of the users of all parts, one part after the other."""
-        items, order, weights = Spool(np.int32), Spool(np.int32), Spool(np.float32)
-        counts, whole = [np.zeros(1, dtype=np.int64)], None
-        for whole in parts:
-            counts.append(whole.per_user)
-            for spool, values in ((items, whole.items), (order, whole.order)):
+        spools = Spool(np.int32), Spool(np.int32), Spool(np.float32)
+        counts, known = [np.zeros(1, dtype=np.int64)], (True, False, False)
+        for part in parts:
+            counts.append(part.per_user)
+            columns = part.items, part.order, part.weights
+            known = True, part.order is not None, part.weights is not None
+            for spool, values in zip(spools, columns, strict=True):
                 if values is not None:
                     spool.add(values)
-            if whole.weights is not None:
-                weights.add(whole.weights)
+        items, order, weights = (spool.array() for spool in spools)
         return cls(
-            np.cumsum(np.concatenate(counts)), items.array(), n_items,
-            None if whole is None or whole.order is None else order.array(),
-            None if whole is None or whole.weights is None else weights.array(),
+            np.cumsum(np.concatenate(counts)), items, n_items,
+            order if known[1] else None, weights if known[2] else None,
         )  # fmt: skip
 
     def blocks(self) -> Iterator[tuple[slice, slice]]:
@@ -110,43 +110,43 @@ class Pairs:
     def span(self, users: slice) -> Pairs:
         """The pairs of users who follow each other, as views; they become users 0, 1, …"""
         indptr = self.indptr[users.start : users.stop + 1]
-        at = slice(int(indptr[0]), int(indptr[-1]))
-        return Pairs(indptr - indptr[0], self.items[at], self.n_items, *self._beside(at))
+        return self._at(slice(int(indptr[0]), int(indptr[-1])), indptr - indptr[0])
+
+    def _at(self, places: np.ndarray | slice, indptr: np.ndarray) -> Pairs:
+        """The pairs at some places, between new row ends."""
+        order = None if self.order is None else self.order[places]
+        weights = None if self.weights is None else self.weights[places]
+        return Pairs(indptr, self.items[places], self.n_items, order, weights)
 
     def check(self) -> None:
         """Raise a ValueError where a field breaks its promise."""
-        order = self.items if self.order is None else self.order
-        for array, kind in ((self.indptr, np.int64), (self.items, np.int32), (order, np.int32)):
+        n, beside = len(self.items), {"places": self.order, "weights": self.weights}
+        kinds = {"row ends": np.int64, "weights": np.float32}
+        for name, array in {"row ends": self.indptr, "items": self.items, **beside}.items():
+            if array is None:
+                continue
+            kind = kinds.get(name, np.int32)
             if array.ndim != 1 or array.dtype != kind:
                 found = f"{array.dtype} with {array.ndim} axes"
-                raise ValueError(f"an array of {found}, expected {kind.__name__} with 1")
+                raise ValueError(f"{name} are {found}, expected {kind.__name__} with 1")
+            if name != "row ends" and len(array) != n:
+                raise ValueError(f"{len(array)} {name} for {n} pairs")
         if not len(self.indptr) or self.indptr[0] != 0 or self.indptr[-1] != len(self.items):
-            raise ValueError(f"row ends do not span the {len(self.items)} items")
+            raise ValueError(f"row ends do not span the {n} items")
         if (np.diff(self.indptr) < 0).any():
             raise ValueError("row ends fall, expected them to rise")
-        if len(self.items) and not 0 <= self.items.min() <= self.items.max() < self.n_items:
+        if n and not 0 <= self.items.min() <= self.items.max() < self.n_items:
             found = f"{self.items.min()} to {self.items.max()}"
             raise ValueError(f"item numbers reach from {found}, expected 0 to {self.n_items - 1}")
-        if len(order) != len(self.items):
-            raise ValueError(f"{len(order)} places for {len(self.items)} pairs")
-        self._check_weights()
+        if self.weights is not None and not (np.isfinite(self.weights) & (self.weights > 0)).all():
+            raise ValueError("a weight is not a finite number above 0")
+        order = self.items if self.order is None else self.order
         for users, at in self.blocks():
             part = self.span(users)
             if (np.diff(part.keys()) <= 0).any():
                 raise ValueError("items of a user are not ascending and distinct")
             if not np.diff(np.sort((part.users.astype(np.int64) << 32) + order[at])).all():
                 raise ValueError("two items of a user have the same place in the order")
-
-    def _check_weights(self) -> None:
-        """Raise a ValueError where weights are not finite numbers above 0, one per pair."""
-        weights = self.weights
-        if weights is None:
-            return
-        if weights.dtype != np.float32 or weights.shape != self.items.shape:
-            found = f"{weights.dtype} of shape {weights.shape}"
-            raise ValueError(f"weights are {found}, expected float32 for {len(self.items)} pairs")
-        if not (np.isfinite(weights) & (weights > 0)).all():
-            raise ValueError("a weight is not a finite number above 0")
 
     def keys(self) -> np.ndarray:
         """(n,) int64: one ascending number per pair, `user * n_items + item`."""
@@ -181,7 +181,7 @@ class Pairs:
         indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         at = np.repeat(self.indptr[users], counts)
         at += np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
-        return Pairs(indptr, self.items[at], self.n_items, *self._beside(at))
+        return self._at(at, indptr)
 
     def where(self, chosen: np.ndarray) -> Pairs:
         """The pairs where the boolean array holds, over the same users and items."""
@@ -189,14 +189,9 @@ class Pairs:
         def part(users: slice, at: slice) -> Pairs:
             whole, kept = self.span(users), chosen[at]
             ends = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))[whole.indptr]
-            return Pairs(ends, whole.items[kept], self.n_items, *whole._beside(kept))
+            return whole._at(kept, ends)
 
         return Pairs.joined((part(*block) for block in self.blocks()), self.n_items)
-
-    def _beside(self, chosen: np.ndarray | slice) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Order and weights of some pairs."""
-        order = None if self.order is None else self.order[chosen]
-        return order, None if self.weights is None else self.weights[chosen]
 
     def ages(self) -> np.ndarray | None:
         """(n,) number of the user's newer items, for each pair; None where no order is known."""

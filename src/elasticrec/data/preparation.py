@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from elasticrec.addresses import fetched
-from elasticrec.data.filtering import keep_frequent
-from elasticrec.data.interactions import Interactions
+from elasticrec.data.interactions import Interactions, keep_frequent
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.frames import from_csr, from_frame
 from elasticrec.data.readers.lists import read_lists

@@ -83,16 +83,15 @@ def order_z_score(pairs: Pairs, config: SequenceConfig | None = None) -> float:
         sums = np.bincount(pairs.items[learn], place[learn], minlength=pairs.n_items)
         counts = np.bincount(pairs.items[learn], minlength=pairs.n_items)
         expected[~learn] = (sums / (counts + config.shrinkage))[pairs.items[~learn]]
-    expected -= (_per_user(users, expected, n) / np.maximum(n, 1))[users]
-    spread = _per_user(users, expected**2, n) * _per_user(users, place**2, n)
+
+    def of_each(values: np.ndarray) -> np.ndarray:
+        """(U,) each user's sum of the values of her pairs."""
+        return np.bincount(users, values, minlength=len(n))
+
+    expected -= (of_each(expected) / np.maximum(n, 1))[users]
+    spread = of_each(expected**2) * of_each(place**2)
     some = spread > 1e-20
-    agreement = _per_user(users, expected * place, n)[some] / np.sqrt(spread[some])
+    agreement = of_each(expected * place)[some] / np.sqrt(spread[some])
     if len(agreement) < 2 or not agreement.std():
         return 0.0
     return float(agreement.mean() / agreement.std() * np.sqrt(len(agreement) / 2))
-
-
-def _per_user(users: np.ndarray, values: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """(U,) each user's sum of the values of her pairs."""
-    sums: np.ndarray = np.bincount(users, values, minlength=len(n))
-    return sums

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -95,16 +96,11 @@ class Split(Arrays):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
-        out = {"n_items": np.array(self.n_items), "name": np.array(self.name)}
-        out["kind"] = np.array(self.kind)
-        for part in PARTS:
-            pairs: Pairs = getattr(self, part)
-            out[f"{part}.indptr"] = pairs.indptr
-            out[f"{part}.items"] = pairs.items
-            if pairs.order is not None:
-                out[f"{part}.order"] = pairs.order
-            if pairs.weights is not None:
-                out[f"{part}.weights"] = pairs.weights
+        out = {name: np.array(getattr(self, name)) for name in ("n_items", "name", "kind")}
+        for part, column in product(PARTS, ("indptr", "items", "order", "weights")):
+            values = getattr(getattr(self, part), column)
+            if values is not None:
+                out[f"{part}.{column}"] = values
         out |= self.user_ids.arrays("user_ids") | self.item_ids.arrays("item_ids")
         if self.titles is not None:
             out |= Ids(self.titles).arrays("titles")
@@ -138,14 +134,11 @@ class Split(Arrays):
         n_items = int(stored["n_items"])
         parts = {
             part: Pairs(
-                stored[f"{part}.indptr"],
-                stored[f"{part}.items"],
-                n_items,
-                stored.get(f"{part}.order"),
-                stored.get(f"{part}.weights"),
+                *(stored[f"{part}.indptr"], stored[f"{part}.items"]), n_items,
+                *(stored.get(f"{part}.order"), stored.get(f"{part}.weights")),
             )
             for part in PARTS
-        }
+        }  # fmt: skip
         has_titles = any(key.startswith("titles.") for key in stored)
         return cls(
             **parts, user_ids=Ids.from_arrays("user_ids", stored),
@@ -197,14 +190,13 @@ class Counts:
 def count(split: Split) -> list[Counts]:
     """The counts of the whole data set, then of each part."""
     parts: list[Pairs] = [getattr(split, part) for part in PARTS]
+    n_pairs, known = sum(map(len, parts)), split.train.per_user > 0
     per_user = np.sum([pairs.per_user for pairs in parts], axis=0)
-    n_pairs = sum(len(pairs) for pairs in parts)
     counted = [Counts("all", split.n_users, split.n_items, n_pairs, _span(per_user))]
     for part, pairs in zip(PARTS, parts, strict=True):
-        users = int(np.count_nonzero(pairs.per_user))
-        items = int(np.count_nonzero(pairs.per_item))
-        known = int(np.count_nonzero(pairs.per_user[split.train.per_user > 0]))
-        counted.append(Counts(part, users, items, len(pairs), _span(pairs.per_user), known))
+        of_part = pairs.per_user, pairs.per_item, pairs.per_user[known]
+        users, items, in_train = (int(np.count_nonzero(each)) for each in of_part)
+        counted.append(Counts(part, users, items, len(pairs), _span(pairs.per_user), in_train))
     return counted
 
 

@@ -62,7 +62,7 @@ def split_in_order(
         late = [rank[at] >= np.repeat((ends - cut)[users], n[users]) for cut in (n_validation, 0)]
         part.add(np.sum(late, axis=0))
         release(rank)
-    return _parted(interactions, part.array(), _named(kind, fractions))
+    return _parted(interactions, part.array(), kind, fractions)
 
 
 def temporal_split(interactions: Interactions, fractions: Fractions) -> Split:
@@ -78,7 +78,7 @@ def temporal_split(interactions: Interactions, fractions: Fractions) -> Split:
     part = Spool(np.int8)
     for rows in stretches(len(interactions.times), interactions.times):
         part.add(np.searchsorted(cuts, interactions.times[rows], side="right"))
-    split = _parted(interactions, part.array(), _named("temporal", fractions))
+    split = _parted(interactions, part.array(), "temporal", fractions)
     log.info(
         "%s: %.0f %% of the validation and %.0f %% of the test interactions belong to users with "
         "train items", split.name, 100 * known_share(split, split.validation),
@@ -159,19 +159,14 @@ def _after(train: Pairs, test: Pairs) -> Pairs:
     return replace(test, order=rank + train.per_user.astype(np.int32)[test.users])
 
 
-def _parted(interactions: Interactions, part: np.ndarray, kind: str) -> Split:
+def _parted(interactions: Interactions, part: np.ndarray, kind: str, fractions: Fractions) -> Split:
     """The split in which each pair goes to train (0), validation (1) or test (2)."""
-    pairs = interactions.pairs
+    pairs, shares = interactions.pairs, (f"{100 * share:.0f}" for share in fractions)
     return Split(
         pairs.where(part == 0), pairs.where(part == 1), pairs.where(part == 2),
         user_ids=interactions.user_ids, item_ids=interactions.item_ids, titles=interactions.titles,
-        name=interactions.name, kind=kind,
+        name=interactions.name, kind="-".join([kind, *shares]),
     )  # fmt: skip
-
-
-def _named(kind: str, fractions: Fractions) -> str:
-    """The kind of a split with its shares: `random-70-10-20`."""
-    return "-".join([kind, *(f"{100 * share:.0f}" for share in fractions)])
 
 
 def _check_fractions(interactions: Interactions, fractions: Fractions) -> None:

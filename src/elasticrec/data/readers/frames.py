@@ -9,8 +9,7 @@ import numpy as np
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.expressions import RowChoice
-from elasticrec.data.readers.gathering import Batch, gathered
+from elasticrec.data.readers.gathering import Batch, RowChoice, gathered
 from elasticrec.data.readers.values import counted
 from elasticrec.data.spool import stretches
 from elasticrec.errors import InputError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elasticrec.data.ids import INTEGER, Ids
+from elasticrec.data.ids import Ids
 from elasticrec.data.spool import Spool, taken
 from elasticrec.errors import InputError
 
@@ -39,14 +39,11 @@ def checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
-        column = column.str.strip_chars()
-        missing = column.is_null() | (column == "")
-    else:
-        missing = column.is_null()
-        if column.dtype.is_float():
-            missing |= column.is_nan()
-    if missing.any():
-        row = int(missing.arg_true()[0])
+        column = column.str.strip_chars().replace("", None)
+    elif column.dtype.is_float():
+        column = column.fill_nan(None)
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
         raise InputError(f"{where(row)}: the {meaning} is missing, expected an id in every row")
     if column.dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
@@ -70,10 +67,9 @@ def liked_rows(column: pl.Series, least: float, where: Where) -> np.ndarray:
 
     if column.dtype == pl.String:
         column = column.str.strip_chars()
-    numbers = column.cast(pl.Float64, strict=False)
-    bad = numbers.is_null() | numbers.is_nan()
-    if bad.any():
-        row = int(bad.arg_true()[0])
+    numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
+    if numbers.null_count():
+        row = int(numbers.is_null().arg_true()[0])
         raise InputError(f"{where(row)}: rating {column[row]!r} is not a number, expected one")
     return (numbers >= least).arg_true().to_numpy()
 
@@ -113,19 +109,9 @@ class Numbers:
         """The number of each row; `ids` are known from now on."""
         import polars as pl
 
-        listed, self._listed = self._listed, []
-        column = pl.Series(listed, dtype=pl.String)
-        whole = column.cast(pl.Int64, strict=False)
-        # Text that would be spelled differently as a number, such as "007", stays text.
-        if (whole.cast(pl.String) == column).fill_null(False).all():
-            by_id = np.argsort(whole.to_numpy())
-            self.ids = Ids(whole.to_numpy()[by_id])
-        else:
-            by_id = column.arg_sort().to_numpy()
-            if all(INTEGER.fullmatch(text) for text in listed):
-                listed = [int(text) for text in listed]  # integers beyond 64 bits
-                by_id = np.array(sorted(range(len(listed)), key=listed.__getitem__))
-            self.ids = Ids.of([listed[at] for at in by_id.tolist()])
+        ids, self._listed = Ids.from_text(self._listed), []
+        by_id = np.argsort(ids.values) if not ids.are_text else pl.Series(ids.values).arg_sort()
+        self.ids = ids.take(np.asarray(by_id))
         texts = self.ids.values if self.ids.are_text else ()
         if odd := [text for text in texts if text.lower() in NO_IDS]:
             log.warning("%s: the %s %r looks like a missing id, kept", source, self.meaning, odd[0])
