@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,18 +90,13 @@ class Histories:
 
     def pairs(self, histories: list[np.ndarray]) -> Pairs:
         """Items of persons, the oldest first; of an item that is there twice the newest counts."""
-        newest = [
-            items[np.sort(len(items) - 1 - np.unique(items[::-1], return_index=True)[1])]
-            for items in histories
-        ]
-        counts = [len(items) for items in newest]
-        return Pairs.from_arrays(
-            np.repeat(np.arange(len(newest), dtype=np.int32), counts),
-            np.concatenate([*newest, np.zeros(0, np.int32)]),
-            n_users=len(newest),
-            n_items=self.split.n_items,
-            order=np.concatenate([*map(np.arange, counts), np.zeros(0, np.int32)]).astype(np.int32),
-        )
+        counts = [len(items) for items in histories]
+        users = np.repeat(np.arange(len(histories), dtype=np.int32), counts)
+        newest = Pairs.from_arrays(
+            *(users, np.concatenate([*histories, np.zeros(0, np.int32)])),
+            n_users=len(histories), n_items=self.split.n_items, order=-np.arange(sum(counts)),
+        )  # fmt: skip
+        return replace(newest, order=newest.ages())
 
 
 def check_ids(ids: Iterable[Id], what: str) -> list[Id]:

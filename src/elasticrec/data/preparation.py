@@ -104,34 +104,36 @@ def prepare(source: Any, config: PrepareConfig | None = None) -> Split:
                 f"{source.name}: is a prepared split, used as it is; expected no option by which "
                 "interactions are read, filtered or split"
             )
-        return _titled(source, config)
-    rng = np.random.default_rng(config.seed)
-    if config.test is None:
-        whole = _read(source, config)
-        # Until it is split its name is the source, for messages that say which file is meant.
-        name = whole.name
-        named = str(source) if isinstance(source, str | Path) else name
-        with stage(f"filtering {len(whole.pairs):,} interactions"):
-            least = config.min_interactions
-            limits = config.limits if least is None else (least,)
-            whole = replace(whole, name=named)
-            frequent = keep_frequent(whole, limits, least_kept=config.least_kept)
-        with stage(f"splitting {len(frequent.pairs):,} interactions"):
-            split = replace(_split(frequent, config, rng), name=name)
+        split = source
     else:
-        train, test = _read_published(source, config)
-        with stage(f"splitting {len(train.pairs):,} train interactions"):
-            train = _in_sequence(train, config, trusted=config.validation == "last")
-            best = "random" if train.pairs.order is None else "last"
-            last = (config.validation or best) == "last"
-            split = published_split(train, test, rng=rng, last=last)
-    log.info("%s: the split is %s", split.name, split.kind)
-    return _titled(split, config)
-
-
-def _titled(split: Split, config: PrepareConfig) -> Split:
-    """The split with the titles that were asked for."""
+        rng = np.random.default_rng(config.seed)
+        split = (_published if config.test else _filtered)(source, config, rng)
+        log.info("%s: the split is %s", split.name, split.kind)
     return split if config.titles is None else with_titles(split, config.titles, title=config.title)
+
+
+def _filtered(source: Any, config: PrepareConfig, rng: np.random.Generator) -> Split:
+    """The split of a source, without rare users and items."""
+    whole = _read(source, config)
+    # Until it is split its name is the source, for messages that say which file is meant.
+    named = str(source) if isinstance(source, str | Path) else whole.name
+    with stage(f"filtering {len(whole.pairs):,} interactions"):
+        least = config.min_interactions
+        limits = config.limits if least is None else (least,)
+        frequent = replace(whole, name=named)
+        frequent = keep_frequent(frequent, limits, least_kept=config.least_kept)
+    with stage(f"splitting {len(frequent.pairs):,} interactions"):
+        return replace(_split(frequent, config, rng), name=whole.name)
+
+
+def _published(source: Any, config: PrepareConfig, rng: np.random.Generator) -> Split:
+    """The published split, with a part of train as validation."""
+    train, test = _read_published(source, config)
+    with stage(f"splitting {len(train.pairs):,} train interactions"):
+        train = _in_sequence(train, config, trusted=config.validation == "last")
+        best = "random" if train.pairs.order is None else "last"
+        last = (config.validation or best) == "last"
+        return published_split(train, test, rng=rng, last=last)
 
 
 def _split(whole: Interactions, config: PrepareConfig, rng: np.random.Generator) -> Split:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -123,25 +124,22 @@ class Columns:
         A missing column is refused by name; no time column is needed unless it is named. Columns
         that `where` and `weight` name are chosen as `=NAME`.
         """
-        chosen = {
-            "user": position("user", self.user, found, where),
-            "item": position("item", self.item, found, where),
-        }
+        wanted = ["user", "item"]
         if self.min_rating is not None or self.rating is not None:
-            chosen["rating"] = position("rating", self.rating, found, where)
+            wanted.append("rating")
         if self.time is not None or (self.find_time and _usual("time", found)):
-            chosen["time"] = position("time", self.time, found, where)
+            wanted.append("time")
+        chosen = {each: position(each, getattr(self, each), found, where) for each in wanted}
         if len(set(chosen.values())) < len(chosen):
             names = ", ".join(repr(found[place]) for place in chosen.values())
-            raise InputError(
-                f"{where}: columns {names} are not all different, expected one for each"
-            )
+            said = f"{where}: columns {names} are not all different"
+            raise InputError(f"{said}, expected one for each")
         if self.min_rating is None:
-            unread = chosen.pop("rating", None)  # a wrong name is refused all the same
-            unread = next(iter(_usual("rating", found)), None) if unread is None else unread
-            if not (quiet or unread is None or self.where or self.weight):
+            # A wrong name is refused all the same.
+            unread = [chosen.pop("rating")] if self.rating else _usual("rating", found)
+            if unread and not (quiet or self.where or self.weight):
                 log.info("%s: every row counts alike, whatever its %r; min-rating, where or weight "
-                         "make use of it", where, found[unread])  # fmt: skip
+                         "make use of it", where, found[unread[0]])  # fmt: skip
         return chosen | self.named(found, where)
 
     @property
@@ -181,11 +179,6 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
 
 def _usual(meaning: str, found: Sequence[str]) -> list[int]:
     """Places of the columns that have the first of the usual names that is there at all."""
-    plain = [_plain(name) for name in found]
+    plain = [re.sub("[-_ ]", "", name.lower()) for name in found]
     usual = next((name for name in USUAL_NAMES[meaning] if name in plain), None)
     return [place for place, name in enumerate(plain) if name == usual]
-
-
-def _plain(name: str) -> str:
-    """A column name in small letters without separators: `userid` of `User_ID`."""
-    return name.lower().translate(str.maketrans("", "", "_- "))

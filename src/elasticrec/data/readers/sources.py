@@ -15,7 +15,7 @@ import numpy as np
 
 from elasticrec.addresses import fetched, files_at, is_address
 from elasticrec.data.ids import Ids
-from elasticrec.data.interactions import Interactions, Pairs
+from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns, position
 from elasticrec.data.readers.frames import columns_of
 from elasticrec.data.readers.gathering import Batch, gathered
@@ -141,15 +141,13 @@ def over_same_ids(train: Interactions, test: Interactions) -> tuple[Interactions
     item_ids = _union(train.item_ids, test.item_ids)
     renumbered = []
     for part in (train, test):
-        new_users = user_ids.numbers(part.user_ids.values)
-        new_items = item_ids.numbers(part.item_ids.values)
-        users, items = new_users[part.pairs.users], new_items[part.pairs.items]
-        shape = {"n_users": len(user_ids), "n_items": len(item_ids)}
-        pairs = Pairs.from_arrays(
-            users, items, **shape, order=part.pairs.order, weights=part.pairs.weights
-        )
-        times = None if part.times is None else part.times[np.lexsort((items, users))]
-        renumbered.append(Interactions(pairs, user_ids, item_ids, times=times, name=train.name))
+        users = user_ids.numbers(part.user_ids.values)[part.pairs.users]
+        items = item_ids.numbers(part.item_ids.values)[part.pairs.items]
+        whole = Interactions.of_columns(
+            *(users, items, user_ids, item_ids), weights=part.pairs.weights, name=train.name,
+            times=part.pairs.order if part.times is None else part.times,
+        )  # fmt: skip
+        renumbered.append(whole if part.times is not None else replace(whole, times=None))
     return renumbered[0], renumbered[1]
 
 
