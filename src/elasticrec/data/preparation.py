@@ -12,7 +12,6 @@ import numpy as np
 from elasticrec.addresses import fetched
 from elasticrec.data.interactions import Interactions, keep_frequent
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.frames import from_csr, from_frame
 from elasticrec.data.readers.lists import read_lists
 from elasticrec.data.readers.sources import format_of, over_same_ids, read, with_titles
 from elasticrec.data.sequence import SequenceConfig, informative_order
@@ -185,6 +184,8 @@ def _read(source: Any, config: PrepareConfig) -> Interactions:
             return read(
                 source, columns, format=config.format, id_lists=config.id_lists, name=config.name
             )
+    from elasticrec.data.readers.frames import from_csr, from_frame
+
     name = config.name or "data"
     if hasattr(source, "tocoo"):
         return from_csr(source, columns, name=name)

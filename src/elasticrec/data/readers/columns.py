@@ -12,7 +12,7 @@ from elasticrec.errors import InputError
 from elasticrec.settings import Range, check
 
 if TYPE_CHECKING:
-    import polars as pl
+    from elasticrec.data.readers.gathering import Expression
 
 log = logging.getLogger(__name__)
 
@@ -50,42 +50,6 @@ USUAL_NAMES = {
     ),
 }
 """Usual names of a column, in small letters without `_`, `-` and spaces; the first wins."""
-
-
-EXAMPLES = {
-    "where": "a condition in SQL such as \"event == 'purchase'\"",
-    "weight": "a column, or SQL such as \"CASE event WHEN 'view' THEN 1 ELSE 5 END\"",
-}
-
-
-class Expression:
-    """What `where` or `weight` says of a row."""
-
-    def __init__(self, option: str, text: str) -> None:
-        import polars as pl
-
-        self.text, self.said = text, f"{option} {text!r}"
-        self.expected = f"expected {EXAMPLES[option]}"
-        try:
-            self.parsed = pl.sql_expr(text).alias("found")
-            self.names = list(dict.fromkeys(self.parsed.meta.root_names()))
-        except Exception as error:  # polars has no one class for texts that it cannot parse
-            reason = (str(error).splitlines() or [""])[0][:100]
-            raise InputError(f"{self.said}: {reason}, {self.expected}") from None
-        if not self.names:
-            raise InputError(f"{self.said}: names no column, {self.expected}")
-
-    def of(self, frame: pl.DataFrame) -> pl.Series:
-        """The value of each row."""
-        import polars as pl
-
-        try:
-            found = frame.select(self.parsed).to_series()
-        except pl.exceptions.PolarsError as error:
-            raise InputError(f"{self.said} cannot be used ({str(error).splitlines()[0]})") from None
-        if len(found) != len(frame):
-            raise InputError(f"{self.said}: has one value for all rows, {self.expected}")
-        return found
 
 
 @dataclass(frozen=True)
@@ -145,6 +109,8 @@ class Columns:
     @property
     def expressions(self) -> tuple[Expression | None, Expression | None]:
         """The condition and the weight."""
+        from elasticrec.data.readers.gathering import Expression
+
         where = None if self.where is None else Expression("where", self.where)
         return where, None if self.weight is None else Expression("weight", self.weight)
 

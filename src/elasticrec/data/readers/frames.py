@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.gathering import Batch, RowChoice, gathered
+from elasticrec.data.readers.tables import Choice
 from elasticrec.data.readers.values import counted
 from elasticrec.data.spool import stretches
 from elasticrec.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import polars as pl
-
-    from elasticrec.data.readers.tables import Choice
 
 
 def from_frame(frame: Any, columns: Columns | None = None, *, name: str = "data") -> Interactions:
@@ -36,8 +32,6 @@ def from_frame(frame: Any, columns: Columns | None = None, *, name: str = "data"
 
 def columns_of(frame: Any, choice: Choice, name: str) -> pl.DataFrame:
     """The chosen columns of a polars or pandas frame."""
-    import polars as pl
-
     if hasattr(frame, "collect"):
         frame = frame.collect()
     if not hasattr(frame, "columns"):
@@ -49,8 +43,6 @@ def columns_of(frame: Any, choice: Choice, name: str) -> pl.DataFrame:
 
 def _series(frame: Any, position: int) -> pl.Series:
     """One column of a polars frame, or of a pandas frame (without needing pyarrow)."""
-    import polars as pl
-
     if isinstance(frame, pl.DataFrame):
         return frame.to_series(position)
     column = frame.iloc[:, position]
@@ -83,8 +75,6 @@ def from_csr(matrix: Any, columns: Columns | None = None, *, name: str = "data")
     kept = np.flatnonzero((values != 0) & (least is None or values >= least))
     weights = None
     if named := wanted.named(["value"], name):
-        import polars as pl
-
         choice, frame = RowChoice(wanted, name), pl.DataFrame(dict.fromkeys(named, values[kept]))
         rows, weights = choice.of(frame)
         choice.finish()

@@ -5,21 +5,24 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from elasticrec.data.interactions import Interactions
-from elasticrec.data.readers.columns import Columns, Expression
+from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.values import Numbers, Times, Where, checked_ids, liked_rows
 from elasticrec.data.spool import Spool
 from elasticrec.errors import InputError
 from elasticrec.progress import PATIENCE
 
-if TYPE_CHECKING:
-    import polars as pl
-
 log = logging.getLogger(__name__)
+
+EXAMPLES = {
+    "where": "a condition in SQL such as \"event == 'purchase'\"",
+    "weight": "a column, or SQL such as \"CASE event WHEN 'view' THEN 1 ELSE 5 END\"",
+}
 
 Batch = tuple["pl.DataFrame", Where]
 """Columns called user, item and, where known, rating and time, and the places of their rows;
@@ -121,6 +124,32 @@ class _Rows:
         return whole
 
 
+class Expression:
+    """What `where` or `weight` says of a row."""
+
+    def __init__(self, option: str, text: str) -> None:
+        self.text, self.said = text, f"{option} {text!r}"
+        self.expected = f"expected {EXAMPLES[option]}"
+        try:
+            self.parsed = pl.sql_expr(text).alias("found")
+            self.names = list(dict.fromkeys(self.parsed.meta.root_names()))
+        except Exception as error:  # polars has no one class for texts that it cannot parse
+            reason = (str(error).splitlines() or [""])[0][:100]
+            raise InputError(f"{self.said}: {reason}, {self.expected}") from None
+        if not self.names:
+            raise InputError(f"{self.said}: names no column, {self.expected}")
+
+    def of(self, frame: pl.DataFrame) -> pl.Series:
+        """The value of each row."""
+        try:
+            found = frame.select(self.parsed).to_series()
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"{self.said} cannot be used ({str(error).splitlines()[0]})") from None
+        if len(found) != len(frame):
+            raise InputError(f"{self.said}: has one value for all rows, {self.expected}")
+        return found
+
+
 class RowChoice:
     """Rows that meet a condition and weigh something, of columns that come batch by batch."""
 
@@ -133,8 +162,6 @@ class RowChoice:
 
     def look(self, frame: pl.DataFrame) -> bool:
         """Note which texts are not all numbers; True where it takes all batches to know."""
-        import polars as pl
-
         read = () if self.where is None else _named(frame).select(self.where.names)
         texts = [column for column in read if column.dtype == pl.String]
         self._texts |= {column.name for column in texts if _as_numbers(column).dtype == pl.String}
@@ -176,8 +203,6 @@ class RowChoice:
 
     def _met(self, where: Expression, named: pl.DataFrame) -> np.ndarray:
         """True for each row that meets the condition."""
-        import polars as pl
-
         numbers = [_as_numbers(column) for column in named if column.name not in self._texts]
         found = where.of(named.with_columns(numbers))
         if found.dtype != pl.Boolean:
@@ -186,8 +211,6 @@ class RowChoice:
 
     def _weights(self, weight: Expression, named: pl.DataFrame) -> np.ndarray:
         """The weight of each row, a finite number from 0."""
-        import polars as pl
-
         found = weight.of(named.with_columns(map(_as_numbers, named)))
         said = f"{self.source}: {weight.said} gives"
         if not (found.dtype.is_numeric() or found.dtype == pl.Boolean):
@@ -211,16 +234,12 @@ class RowChoice:
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns that conditions and weights name, without space around texts."""
-    import polars as pl
-
     named = pl.DataFrame({key[1:]: frame[key] for key in frame.columns if key[0] == "="})
     return named.with_columns(pl.col(pl.String).str.strip_chars())
 
 
 def _as_numbers(column: pl.Series) -> pl.Series:
     """The column as numbers where every text in it is one; "" is none."""
-    import polars as pl
-
     if column.dtype != pl.String:
         return column
     filled = column.replace("", None)

@@ -17,17 +17,16 @@ from elasticrec.addresses import fetched, files_at, is_address
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns, position
-from elasticrec.data.readers.frames import columns_of
-from elasticrec.data.readers.gathering import Batch, gathered
 from elasticrec.data.readers.lists import read_goodbooks, read_lists
-from elasticrec.data.readers.tables import table_batches
-from elasticrec.data.readers.values import Where
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable, only_member, plain_name, read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from elasticrec.data.readers.gathering import Batch
+    from elasticrec.data.readers.values import Where
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +95,9 @@ def read(
             raise InputError(f"{source}: holds {len(files)} files, expected one of lists")
         with fetched(files[0]) as path:
             return read_lists([only_member(path)], id_lists=id_lists, name=name)[0]
+
+    from elasticrec.data.readers.gathering import gathered
+    from elasticrec.data.readers.tables import table_batches
 
     opened: set[Path | str] = set()
 
@@ -192,6 +194,9 @@ def with_titles(named: Titled, source: Any, *, title: str | None = None) -> Titl
 def _titles_of(source: Any, name: str, title: str | None, known: Ids) -> pl.DataFrame:
     """Ids and titles, as the columns `item` and `title`."""
     import polars as pl
+
+    from elasticrec.data.readers.frames import columns_of
+    from elasticrec.data.readers.tables import table_batches
 
     def choice(found: list[str]) -> dict[str, int]:
         ids = "id" if "id" in found else None

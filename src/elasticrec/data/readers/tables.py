@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import polars as pl
 
 from elasticrec.data.readers.columns import Columns
 from elasticrec.data.readers.gathering import Batch
@@ -72,8 +73,6 @@ def table_batches(
 
 def _parquet_batches(path: Path, choice: Choice) -> Iterator[Batch]:
     """The chosen columns of a Parquet file."""
-    import polars as pl
-
     source = io.BytesIO(read_bytes(path)) if zip_member(path) else check_readable(path)
     try:
         whole = pl.scan_parquet(source, glob=False)
@@ -91,8 +90,6 @@ def _json_batches(path: Path, choice: Choice) -> Iterator[Batch]:
 
     The fields of the first object are the columns; a later object may have fewer.
     """
-    import polars as pl
-
     names, start = list(next(_objects(path), (0, {}))[1]), 0
     if not names:
         raise InputError(f"{path}: has no rows, expected interactions")
@@ -208,8 +205,6 @@ def whole_lines(file: IO[bytes], *, quoted: bool = False) -> Iterator[bytes]:
 
 def _text_batches(path: Path, choice: Choice, layout: Layout, *, lossy: bool) -> Iterator[Batch]:
     """The chosen columns of a text table, as text."""
-    import polars as pl
-
     chosen = choice(layout.names)
     positions = sorted(set(chosen.values()))
     single, start, header = len(layout.separator) == 1, 0, layout.header

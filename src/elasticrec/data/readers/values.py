@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from elasticrec.data.ids import Ids
 from elasticrec.data.spool import Spool, taken
 from elasticrec.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +32,6 @@ def counted(place: Where, start: int) -> Where:
 
 def checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
     """The ids as integers or text, after none was found missing."""
-    import polars as pl
-
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
@@ -63,8 +59,6 @@ def checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
 
 def liked_rows(column: pl.Series, least: float, where: Where) -> np.ndarray:
     """Numbers of the rows whose rating is large enough, after each was found to be a number."""
-    import polars as pl
-
     if column.dtype == pl.String:
         column = column.str.strip_chars()
     numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
@@ -78,8 +72,6 @@ class Numbers:
     """Dense numbers of ids, in ascending order of the ids once all are known."""
 
     def __init__(self, meaning: str) -> None:
-        import polars as pl
-
         self.meaning, self.ids = meaning, Ids.dense(0)
         self._type: pl.DataType | None = None
         self._codes = pl.Categorical(pl.Categories.random())
@@ -89,8 +81,6 @@ class Numbers:
 
     def add(self, column: pl.Series, where: Where) -> None:
         """Number the ids of one more batch by their first appearance."""
-        import polars as pl
-
         if self._type is not None and column.dtype != self._type:
             found = f"{self.meaning}s are of type {column.dtype}"
             raise InputError(f"{where(0)}: {found}, expected {self._type} as before")
@@ -107,8 +97,6 @@ class Numbers:
 
     def finish(self, source: str) -> np.ndarray:
         """The number of each row; `ids` are known from now on."""
-        import polars as pl
-
         ids, self._listed = Ids.from_text(self._listed), []
         by_id = np.argsort(ids.values) if not ids.are_text else pl.Series(ids.values).arg_sort()
         self.ids = ids.take(np.asarray(by_id))
@@ -134,8 +122,6 @@ class Times:
 
         The first or second number is the day if it is ever above 12; dots always stand behind it.
         """
-        import polars as pl
-
         if column.dtype != pl.String:
             return False
         parts = column.str.strip_chars().str.extract_groups(YEAR_LAST).struct.unnest()
@@ -172,8 +158,6 @@ def times_of(column: pl.Series, where: Where, day: str | None) -> tuple[np.ndarr
     Args:
         day: `1` or `2`, where days stand in dates that end with the year; None: unknown.
     """
-    import polars as pl
-
     if column.dtype == pl.String:
         text = _year_first(column.str.strip_chars(), day)
         times: pl.Series = text.cast(pl.Int64, strict=False)
@@ -214,8 +198,6 @@ def _year_first(text: pl.Series, day: str | None) -> pl.Series:
 
 def _dates(text: pl.Series) -> pl.Series:
     """Times of ISO dates, in any mixture of precision and zone; null where there is none."""
-    import polars as pl
-
     plain = text.str.replace(r" (UTC|GMT)$", "Z").str.replace(r" ([+-]\d{2}:?\d{2})$", "$1")
     times = pl.repeat(None, len(text), dtype=pl.Datetime("us", "UTC"), eager=True)
     while (open_ := plain.filter(times.is_null()).drop_nulls()).len():
