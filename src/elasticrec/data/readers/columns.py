@@ -18,35 +18,30 @@ log = logging.getLogger(__name__)
 
 USUAL_NAMES = {
     "user": (
-        *("user", "userid", "users", "username", "uid", "customer", "customerid", "visitor"),
-        *("visitorid", "reviewer", "reviewerid", "member", "memberid", "client", "clientid"),
-        *("account", "accountid", "buyer", "buyerid", "shopper", "shopperid", "player", "playerid"),
-        *("person", "personid", "profile", "profileid", "msno", "session", "sessionid"),
+        "user userid users username uid customer customerid visitor visitorid reviewer reviewerid "
+        "member memberid client clientid account accountid buyer buyerid shopper shopperid player "
+        "playerid person personid profile profileid msno session sessionid"
     ),
     "item": (
-        *("item", "itemid", "items", "iid", "movie", "movieid", "film", "filmid", "book", "bookid"),
-        *("product", "productid", "productcode", "sku", "itemsku", "productsku", "stockcode"),
-        *("article", "articleid", "asin", "parentasin", "isbn", "isbn13", "goods", "goodsid"),
-        *("offer", "offerid", "listing", "listingid", "content", "contentid", "course", "courseid"),
-        *("business", "businessid", "venue", "venueid", "place", "placeid", "poi", "poiid"),
-        *("location", "locationid", "hotel", "hotelid", "track", "trackid", "song", "songid"),
-        *("artist", "artistid", "anime", "animeid", "animeids", "game", "gameid", "beer", "beerid"),
-        *("app", "appid", "video", "videoid", "news", "newsid", "recipe", "recipeid"),
-        *("page", "pageid", "url"),
+        "item itemid items iid movie movieid film filmid book bookid product productid "
+        "productcode sku itemsku productsku stockcode article articleid asin parentasin isbn "
+        "isbn13 goods goodsid offer offerid listing listingid content contentid course courseid "
+        "business businessid venue venueid place placeid poi poiid location locationid hotel "
+        "hotelid track trackid song songid artist artistid anime animeid animeids game gameid "
+        "beer beerid app appid video videoid news newsid recipe recipeid page pageid url"
     ),
     "rating": (
-        *("rating", "ratings", "stars", "score", "overall", "feedback", "userrating"),
-        *("bookrating", "reviewrating", "reviewscore", "reviewoverall"),
+        "rating ratings stars score overall feedback userrating bookrating reviewrating "
+        "reviewscore reviewoverall"
     ),
     "time": (
-        *("timestamp", "time", "eventtime", "datetime", "date", "unixreviewtime", "ts", "utctime"),
-        *("createdat", "purchasedate", "orderdate", "invoicedate", "clicktime", "ratedat"),
-        *("reviewdate", "reviewtime", "visitedat", "viewedat", "purchasedat", "eventtimestamp"),
-        *("eventdate", "unixtime", "epoch"),
+        "timestamp time eventtime datetime date unixreviewtime ts utctime createdat purchasedate "
+        "orderdate invoicedate clicktime ratedat reviewdate reviewtime visitedat viewedat "
+        "purchasedat eventtimestamp eventdate unixtime epoch"
     ),
     "title": (
-        *("title", "name", "originaltitle", "movietitle", "booktitle", "producttitle"),
-        *("productname", "itemname", "trackname", "artistname", "description"),
+        "title name originaltitle movietitle booktitle producttitle productname itemname "
+        "trackname artistname description"
     ),
 }
 """Usual names of a column, in small letters without `_`, `-` and spaces; the first wins."""
@@ -128,7 +123,7 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
     else:
         matches = _usual(meaning, found)
         article = "an" if meaning[0] in "aeio" else "a"
-        usual = USUAL_NAMES[meaning][0]
+        usual = USUAL_NAMES[meaning].split()[0]
         expected = f"{article} {meaning} column such as {usual!r} (option {meaning} names yours)"
     if len(matches) == 1:
         return matches[0]
@@ -146,5 +141,5 @@ def position(meaning: str, wanted: str | None, found: Sequence[str], where: str)
 def _usual(meaning: str, found: Sequence[str]) -> list[int]:
     """Places of the columns that have the first of the usual names that is there at all."""
     plain = [re.sub("[-_ ]", "", name.lower()) for name in found]
-    usual = next((name for name in USUAL_NAMES[meaning] if name in plain), None)
+    usual = next((name for name in USUAL_NAMES[meaning].split() if name in plain), None)
     return [place for place, name in enumerate(plain) if name == usual]

@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 
 NO_IDS = ("nan", "null", "none", "na", "n/a")
 """Texts that are likely a missing id; read as an id, with a warning."""
-ISO = r"^\d{4}[-/]\d"
-"""Begin of a date as text."""
+ISO = r"^(\d{4}[-/]\d.*)$"
+"""A date with the year first."""
 YEAR_LAST = r"^(\d\d?)[/.](\d\d?)[/.](\d{4})(?:\D+(\d\d?)(:\d.*))?$"
 """A date as Americans and Europeans write it, the former with the month before the day."""
 Where = Callable[[int], str]
@@ -44,16 +44,14 @@ def checked_ids(column: pl.Series, meaning: str, where: Where) -> pl.Series:
     if column.dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
         if not (whole.cast(column.dtype) == column).fill_null(False).all():
-            raise InputError(
-                f"{where(0)}: {meaning}s are fractions, expected whole numbers or text"
-            )
+            found = f"{where(0)}: {meaning}s are fractions"
+            raise InputError(f"{found}, expected whole numbers or text")
         return whole
-    if column.dtype.is_integer() and column.dtype not in (pl.UInt64, pl.Int128):
-        return column.cast(pl.Int64)
-    if not (column.dtype.is_integer() or column.dtype == pl.String):
-        raise InputError(
-            f"{where(0)}: {meaning}s are of type {column.dtype}, expected whole numbers or text"
-        )
+    if column.dtype.is_integer():
+        return column if column.dtype in (pl.UInt64, pl.Int128) else column.cast(pl.Int64)
+    if column.dtype != pl.String:
+        found = f"{where(0)}: {meaning}s are of type {column.dtype}"
+        raise InputError(f"{found}, expected whole numbers or text")
     return column
 
 
@@ -158,27 +156,24 @@ def times_of(column: pl.Series, where: Where, day: str | None) -> tuple[np.ndarr
     Args:
         day: `1` or `2`, where days stand in dates that end with the year; None: unknown.
     """
+    times = column
     if column.dtype == pl.String:
         text = _year_first(column.str.strip_chars(), day)
-        times: pl.Series = text.cast(pl.Int64, strict=False)
+        times = text.cast(pl.Int64, strict=False)
         if times.null_count():
             times = text.cast(pl.Float64, strict=False)
-        if times.null_count() and text.str.contains(ISO).fill_null(False).any():
-            times = _dates(text.set(~text.str.contains(ISO).fill_null(False), None))
-    else:
-        times = column
-    kind = "fraction" if times.dtype.is_float() else "whole number"
+        if times.null_count() and (dates := text.str.extract(ISO)).count():
+            times = _dates(dates)
+    kind = "whole number"
     if times.dtype in (pl.Date, pl.Datetime):
-        kind = "date"
-        times = times.cast(pl.Datetime("us")).dt.epoch("us")
-    else:
-        if times.dtype.is_float():
-            times = (times.fill_nan(None) * 1e6).floor().cast(pl.Int64, strict=False)
-        if times.dtype.is_integer():
-            times = times.set((times < 0).fill_null(False), None)
-    bad = times.is_null()
-    if bad.any() or not times.dtype.is_integer():
-        row = int(bad.arg_true()[0]) if bad.any() else 0
+        kind, times = "date", times.cast(pl.Datetime("us")).dt.epoch("us")
+    elif times.dtype.is_float():
+        seconds = times.fill_nan(None)
+        kind, times = "fraction", (seconds * 1e6).floor().cast(pl.Int64, strict=False)
+    if kind != "date" and times.dtype.is_integer():
+        times = times.set((times < 0).fill_null(False), None)
+    if times.null_count() or not times.dtype.is_integer():
+        row = next(iter(times.is_null().arg_true()), 0)
         raise InputError(
             f"{where(row)}: time {column[row]!r} is not usable, expected a number from 0 or a date "
             "such as 2021-08-14 09:30:00 (--split random needs none)"
