@@ -27,8 +27,7 @@ SETTINGS = Annotated[
 ]
 SEED = Annotated[int, Option(help="Fixes everything that is drawn.")]
 OWN_SEED = Annotated[
-    int | None,
-    Option("--seed", help="Fixes what is drawn; by default the model's own."),
+    int | None, Option("--seed", help="Fixes what is drawn; by default the model's own.")
 ]
 DEVICE = Annotated[str, Option(help="auto, cpu or cuda.")]
 JSON = Annotated[bool, Option("--json", help="Print one JSON object instead.")]
@@ -75,9 +74,7 @@ def _reading(
         bool,
         Option("--id-lists", help="Lists: ids from user_list.txt and item_list.txt beside SOURCE."),
     ] = False,
-    titles: Annotated[
-        Path | None, Option(help="A table or JSON file with items and titles.")
-    ] = None,
+    titles: Annotated[Path | None, Option(help="A table or JSON file of items' titles.")] = None,
     title: Annotated[str | None, Option(help="Column of the titles in that file.")] = None,
     name: Annotated[str | None, Option(help="Name of the data set in results.")] = None,
     seed: SEED = 0,
@@ -94,9 +91,7 @@ def _reading(
 
 def _engine(
     engine: Annotated[str, Option(help="serial, processes, or ray: a cluster.")] = "serial",
-    ray_address: Annotated[
-        str | None, Option(help="The cluster; else $RAY_ADDRESS, or a local one.")
-    ] = None,
+    ray_address: Annotated[str | None, Option(help="Else $RAY_ADDRESS, or a local one.")] = None,
 ) -> Any:
     """A block whose shards are worked off where the options say."""
     from elasticrec.engine import using
@@ -106,11 +101,7 @@ def _engine(
 
 def reads_interactions(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of `_reading`, whose result it gets as `reading`."""
-
-    def run(reading: Any, **given: Any) -> None:
-        command(reading=reading, **given)
-
-    return _with_options(run, command, _reading, "reading")
+    return _with_options(command, command, _reading, "reading")
 
 
 def by_engine(command: Callable[..., None]) -> Callable[..., None]:
@@ -131,19 +122,16 @@ def _with_options(
     They stand where the command has a parameter of that name, else at the end.
     """
     own, options = signature(command, eval_str=True), signature(made, eval_str=True).parameters
-    names = [*own.parameters, name]
-    place = names.index(name)
     kept = list(own.parameters.values())
-    parameters = [*kept[:place], *options.values(), *kept[place + 1 :]]
+    place = [*own.parameters, name].index(name)
+    shown = [*kept[:place], *options.values(), *kept[place + 1 :]]
 
     @wraps(command)
     def offered(**given: Any) -> None:
-        chosen = {option: given.pop(option) for option in options}
-        run(**{name: made(**chosen)}, **given)
+        run(**{name: made(**{option: given.pop(option) for option in options})}, **given)
 
-    offered.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
-    )
+    parameters = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in shown]
+    offered.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return offered
 
 

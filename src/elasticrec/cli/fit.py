@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -205,8 +205,6 @@ def tune(
       elasticrec tune split.npz --trials 30
       elasticrec tune split.npz --seconds 3600 --set train.n_blocks=8
     """
-    from dataclasses import asdict, replace
-
     from elasticrec import tuning
     from elasticrec.data.preparation import PrepareConfig, prepare
 
