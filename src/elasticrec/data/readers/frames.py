@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from elasticrec.data.ids import Ids
-from elasticrec.data.interactions import Interactions, Pairs
+from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Columns
-from elasticrec.data.readers.gathering import Batch, RowChoice, gathered
+from elasticrec.data.readers.gathering import Batch, gathered
 from elasticrec.data.readers.tables import Choice
 from elasticrec.data.readers.values import counted
 from elasticrec.data.spool import stretches
@@ -68,19 +68,12 @@ def from_csr(matrix: Any, columns: Columns | None = None, *, name: str = "data")
         kind = type(matrix).__name__
         raise InputError(f"{name}: is of type {kind}, expected a scipy sparse matrix")
     wanted, cells = columns or Columns(), matrix.tocoo()
-    least, values = wanted.min_rating, cells.data
-    chosen = least is not None or wanted.where is not None
-    if (bad := ~np.isfinite(values) | ((values < 0) & (not chosen))).any():
-        raise InputError(f"{name}: holds the value {values[bad][0]}, expected numbers from 0")
-    kept = np.flatnonzero((values != 0) & (least is None or values >= least))
-    weights = None
-    if named := wanted.named(["value"], name):
-        choice, frame = RowChoice(wanted, name), pl.DataFrame(dict.fromkeys(named, values[kept]))
-        rows, weights = choice.of(frame)
-        choice.finish()
-        kept = kept[rows]
-    n_users, n_items = cells.shape
-    pairs = Pairs.from_arrays(
-        *(cells.row[kept], cells.col[kept]), n_users=n_users, n_items=n_items, weights=weights
-    )
-    return Interactions(pairs, Ids.dense(n_users), Ids.dense(n_items), name=name)
+    chosen = wanted.min_rating is not None or wanted.where is not None
+    if (bad := ~np.isfinite(cells.data) | ((cells.data < 0) & (not chosen))).any():
+        found = cells.data[bad][0]
+        raise InputError(f"{name}: holds the value {found}, expected numbers from 0")
+    kept = cells.data != 0
+    found = {"user": cells.row[kept], "item": cells.col[kept], "value": cells.data[kept]}
+    rating = None if wanted.min_rating is None else "value"
+    named = replace(wanted, user="user", item="item", time=None, rating=rating)
+    return from_frame(pl.DataFrame(found), named, name=name)
