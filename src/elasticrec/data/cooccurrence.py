@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.engine import map_shards, ranges
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 ENTRIES = 4_000_000
 """Entries of the sparse product that are held at once, about."""
@@ -48,14 +45,19 @@ def count_cooccurrence(
         item_power: q of 1/(|i||j|)^q, here a half.
         min_support: users that must share two items for one to be listed with the other.
     """
-    from scipy.sparse import diags
+    from scipy.sparse import csr_matrix, diags
 
     R = train.csr()
     users = 1 / np.maximum(train.per_user, 1) ** user_power
     items = 1 / np.maximum(train.per_item, 1) ** item_power
     left = (diags(items) @ R.T).tocsr()  # (V, U)
     right = (diags(users) @ R @ diags(items)).tocsr()  # (U, V)
-    ones = (_ones(left), _ones(right)) if min_support > 1 else None
+    ones = None
+    if min_support > 1:  # in the same places of memory
+        ones = [
+            csr_matrix((np.ones_like(each.data), each.indices, each.indptr), each.shape)
+            for each in (left, right)
+        ]
     costs = np.minimum(R.T @ train.per_user, train.n_items) + 1
     shared = left, right, ones, k, min_support
     found = [*map_shards(_lists, ranges(costs, ENTRIES), shared, threads=True)]
@@ -75,13 +77,6 @@ def _lists(shared: tuple[Any, ...], some: tuple[int, int]) -> tuple[np.ndarray, 
     weights = np.zeros((stop - start, k), dtype=np.float32)
     lists[rows, column], weights[rows, column] = product.indices[at], values[at]
     return lists, weights
-
-
-def _ones(matrix: csr_matrix) -> csr_matrix:
-    """The same matrix with ones for all its entries, in the same places of memory."""
-    out = matrix.copy()
-    out.data = np.ones_like(out.data)
-    return out
 
 
 def _strongest(

@@ -41,8 +41,7 @@ class Histories:
         parts = np.split(found, np.cumsum([len(items) for items in given]))[:-1]
         known = [each[each >= 0].astype(np.int32) for each in parts]
         places: list[Id] = [place for place, each in enumerate(known) if len(each)]
-        if (found < 0).any():
-            log.warning("%d of %d items given are unknown, skipped", (found < 0).sum(), len(found))
+        _warn_of_unknown(found, "given")
         if len(places) < len(known):
             log.warning(
                 "%d of %d persons have no known item, skipped", len(known) - len(places), len(known)
@@ -80,12 +79,8 @@ class Histories:
 
     def items(self, ids: Iterable[Id], what: str) -> np.ndarray:
         """(n,) int32 numbers of the ids that are known, in their sequence."""
-        given = check_ids(ids, what)
-        found = self.split.item_ids.numbers(given)
-        if (found < 0).any():
-            log.warning(
-                "%d of %d items %s are unknown, skipped", (found < 0).sum(), len(given), what
-            )
+        found = self.split.item_ids.numbers(check_ids(ids, what))
+        _warn_of_unknown(found, what)
         return found[found >= 0].astype(np.int32)
 
     def pairs(self, histories: list[np.ndarray]) -> Pairs:
@@ -97,6 +92,12 @@ class Histories:
             n_users=len(histories), n_items=self.split.n_items, order=-np.arange(sum(counts)),
         )  # fmt: skip
         return replace(newest, order=newest.ages())
+
+
+def _warn_of_unknown(found: np.ndarray, what: str) -> None:
+    """Say how many of some items have no number."""
+    if n := np.count_nonzero(found < 0):
+        log.warning("%d of %d items %s are unknown, skipped", n, len(found), what)
 
 
 def check_ids(ids: Iterable[Id], what: str) -> list[Id]:

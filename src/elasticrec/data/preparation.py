@@ -127,7 +127,13 @@ def _filtered(source: Any, config: PrepareConfig, rng: np.random.Generator) -> S
 
 def _published(source: Any, config: PrepareConfig, rng: np.random.Generator) -> Split:
     """The published split, with a part of train as validation."""
-    train, test = _read_published(source, config)
+    assert config.test is not None
+    if isinstance(source, str | Path) and (config.format or format_of(source)) == "lists":
+        paths = [source, config.test]
+        with stage(f"reading {source} and {config.test}"):
+            train, test = read_lists(paths, id_lists=config.id_lists, name=config.name)
+    else:
+        train, test = over_same_ids(_read(source, config), _read(config.test, config))
     with stage(f"splitting {len(train.pairs):,} train interactions"):
         train = _in_sequence(train, config, trusted=config.validation == "last")
         best = "random" if train.pairs.order is None else "last"
@@ -195,15 +201,3 @@ def _read(source: Any, config: PrepareConfig) -> Interactions:
         f"{name}: is of type {type(source).__name__}, expected a path, Interactions, a Split, a "
         "pandas or polars frame, or a scipy sparse matrix"
     )
-
-
-def _read_published(source: Any, config: PrepareConfig) -> tuple[Interactions, Interactions]:
-    """The published train and test interactions, over the same users and items."""
-    assert config.test is not None
-    if isinstance(source, str | Path) and (config.format or format_of(source)) == "lists":
-        with stage(f"reading {source} and {config.test}"):
-            train, test = read_lists(
-                [source, config.test], id_lists=config.id_lists, name=config.name
-            )
-        return train, test
-    return over_same_ids(_read(source, config), _read(config.test, config))

@@ -184,20 +184,17 @@ class RowChoice:
 
     def finish(self) -> None:
         """Say how many rows were left out; raise an error where none are left."""
-        if self.where is not None and self.n_rows:
-            if not self.n_met:
-                raise InputError(
-                    f"{self.source}: no row meets {self.where.text!r}{self._example(self.where)}"
-                )
-            self._log_left_out(self.n_met, self.n_rows, f"{self.where.said} does not hold")
-        if self.weight is not None and self.n_rows:
-            if not self.n_weighing:
-                said = f"{self.source}: {self.weight.said}"
-                raise InputError(f"{said} is 0 for every row, expected some above 0")
-            self._log_left_out(self.n_weighing, self.n_met, "of weight 0")
+        if self.where is not None:
+            none = f"no row meets {self.where.text!r}{self._example(self.where)}"
+            self._say(self.n_met, self.n_rows, f"{self.where.said} does not hold", none)
+        if self.weight is not None:
+            none = f"{self.weight.said} is 0 for every row, expected some above 0"
+            self._say(self.n_weighing, self.n_met, "of weight 0", none)
 
-    def _log_left_out(self, kept: int, of: int, why: str) -> None:
-        """Say how many rows are left out for a reason, if any are."""
+    def _say(self, kept: int, of: int, why: str, none: str) -> None:
+        """Say how many rows are left out for a reason; raise an error where none are left."""
+        if of and not kept:
+            raise InputError(f"{self.source}: {none}")
         if kept < of:
             log.info("%s: left out %s of %s rows %s", self.source, f"{of - kept:,}", f"{of:,}", why)
 
@@ -225,11 +222,9 @@ class RowChoice:
 
     def _example(self, expression: Expression) -> str:
         """Some values of an expression's columns, for an error."""
-        parts = [
-            f"; {name!r} has values like {', '.join(map(repr, self._examples[name]))}"
-            for name in expression.names
-        ]
-        return "".join(parts)
+        names, known = expression.names, self._examples
+        shown = [(name, ", ".join(map(repr, known.get(name, [])))) for name in names]
+        return "".join(f"; {name!r} has values like {values}" for name, values in shown)
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:

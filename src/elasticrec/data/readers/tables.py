@@ -139,7 +139,9 @@ class Layout:
         """Line number and fields of each row that is not blank; slow, for errors."""
         csv.field_size_limit(2**31 - 1)
         with opened(path) as file:
-            text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
+            text = io.TextIOWrapper(
+                file, encoding="utf-8-sig", errors="surrogateescape", newline=""
+            )
             if len(self.separator) > 1:
                 lines = (line.replace(self.separator, UNIT) for line in text)
                 rows = csv.reader(lines, delimiter=UNIT, quoting=csv.QUOTE_NONE)
@@ -226,20 +228,29 @@ def _text_batches(path: Path, choice: Choice, layout: Layout, *, lossy: bool) ->
                     quote_char='"' if single else None, infer_schema=False,
                 )  # fmt: skip
             except pl.exceptions.PolarsError as error:
-                raise _unreadable(path, layout, error) from None
+                _check_rows(path, layout, positions)
+                raise InputError(f"{path}: is not a sound table ({_first_line(error)})") from None
             filled = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-            if len(filled) < len(frame):
-                _check_blank(path, layout, positions)
+            if len(filled) < len(frame) and not lossy:
+                _check_rows(path, layout, positions)
             named = filled.select(pl.col(names[at]).alias(each) for each, at in chosen.items())
             yield named, counted(lambda row: f"{path} line {_line(layout.rows(path), row)}", start)
             start += len(filled)
 
 
-def _check_blank(path: Path, layout: Layout, positions: list[int]) -> None:
-    """Raise an error over a row without any value that is read; only a blank line may be so."""
+def _check_rows(path: Path, layout: Layout, positions: list[int]) -> None:
+    """Raise an error over the first row that cannot be used; only a blank line may lack values."""
+    width = len(layout.names)
     for line, fields in layout.rows(path):
-        if not any(fields[at].strip() for at in positions if at < len(fields)):
-            raise InputError(f"{path} line {line}: user and item are missing, expected both")
+        if len(fields) > width:
+            wrong = f"has {len(fields)} fields, expected {width}"
+        elif re.search("[\udc80-\udcff]", "".join(fields)):  # where bytes could not be decoded
+            wrong = "is not UTF-8 text, expected UTF-8"
+        elif not any(fields[at].strip() for at in positions if at < len(fields)):
+            wrong = "user and item are missing, expected both"
+        else:
+            continue
+        raise InputError(f"{path} line {line}: {wrong}")
 
 
 def _utf8(content: bytes) -> bytes:
@@ -249,17 +260,6 @@ def _utf8(content: bytes) -> bytes:
     except UnicodeDecodeError:
         return content.decode("latin-1").encode()
     return content
-
-
-def _unreadable(path: Path, layout: Layout, error: Exception) -> InputError:
-    """The error that says which line a table reader stumbled over."""
-    width = len(layout.names)
-    for line, fields in layout.rows(path):
-        if len(fields) > width:
-            return InputError(f"{path} line {line}: has {len(fields)} fields, expected {width}")
-        if any("\ufffd" in field for field in fields):
-            return InputError(f"{path} line {line}: is not UTF-8 text, expected UTF-8")
-    return InputError(f"{path}: is not a sound table ({_first_line(error)})")
 
 
 def _line(rows: Iterator[tuple[int, Any]], wanted: int) -> int:
