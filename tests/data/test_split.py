@@ -95,8 +95,8 @@ def test_histories_are_oldest_first_and_by_number_without_an_order(split, ordere
     users = np.array([1, 0])
     assert [ordered.history(users)[k].tolist() for k in (0, 1)] == [[2], [1, 0]]
     assert [split.history(users)[k].tolist() for k in (0, 1)] == [[2], [0, 1]]
-    assert ordered.ages(users).tolist() == [0, 0, 1]
-    assert split.ages(users) is None
+    assert ordered.train.rows(users).ages().tolist() == [0, 0, 1]
+    assert split.train.rows(users).ages() is None
     seen = ordered.train.union(ordered.validation)
     assert seen.history()[0].tolist() == [1, 0, 2]
     assert len(split.history()) == 2

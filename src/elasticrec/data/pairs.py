@@ -120,16 +120,14 @@ class Pairs:
 
     def check(self) -> None:
         """Raise a ValueError where a field breaks its promise."""
-        n, beside = len(self.items), {"places": self.order, "weights": self.weights}
-        kinds = {"row ends": np.int64, "weights": np.float32}
-        for name, array in {"row ends": self.indptr, "items": self.items, **beside}.items():
-            if array is None:
-                continue
+        n, kinds = len(self.items), {"row ends": np.int64, "weights": np.float32}
+        columns = {"row ends": self.indptr, "items": self.items, "places": self.order}
+        for name, array in (columns | {"weights": self.weights}).items():
             kind = kinds.get(name, np.int32)
-            if array.ndim != 1 or array.dtype != kind:
+            if array is not None and (array.ndim != 1 or array.dtype != kind):
                 found = f"{array.dtype} with {array.ndim} axes"
                 raise ValueError(f"{name} are {found}, expected {kind.__name__} with 1")
-            if name != "row ends" and len(array) != n:
+            if array is not None and len(array) != n and name != "row ends":
                 raise ValueError(f"{len(array)} {name} for {n} pairs")
         if not len(self.indptr) or self.indptr[0] != 0 or self.indptr[-1] != len(self.items):
             raise ValueError(f"row ends do not span the {n} items")
@@ -195,10 +193,7 @@ class Pairs:
 
     def ages(self) -> np.ndarray | None:
         """(n,) number of the user's newer items, for each pair; None where no order is known."""
-        if self.order is None:
-            return None
-        newer: np.ndarray = self.rank(-self.order)
-        return newer
+        return None if self.order is None else self.rank(-self.order)
 
     def union(self, other: Pairs) -> Pairs:
         """The pairs of both, over the same users and items; ordered and weighted if both are."""

@@ -65,13 +65,6 @@ class Split(Arrays):
         """The train items of each user (default: all), oldest first; else by number."""
         return self.train.history(users)
 
-    def ages(self, users: np.ndarray | None = None) -> np.ndarray | None:
-        """(n,) number of the user's newer train items, for each pair of `train.rows(users)`.
-
-        None where no order is known.
-        """
-        return (self.train if users is None else self.train.rows(users)).ages()
-
     def check(self) -> None:
         """Raise a ValueError where a field breaks its promise."""
         for part in PARTS:
