@@ -90,9 +90,10 @@ def _json_batches(path: Path, choice: Choice) -> Iterator[Batch]:
 
     The fields of the first object are the columns; a later object may have fewer.
     """
-    names, start = list(next(_objects(path), (0, {}))[1]), 0
-    if not names:
+    first = next(_objects(path), None)
+    if first is None:
         raise InputError(f"{path}: has no rows, expected interactions")
+    names, start = list(first[1]), 0
     chosen = {meaning: names[at] for meaning, at in choice(names).items()}
     schema = dict.fromkeys(chosen.values(), pl.String)
     with opened(path) as file:
@@ -177,14 +178,14 @@ def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout
     names = columns.names
     if names is None and fields[0].strip().isdigit() and (headerless or separator == "::"):
         names = (headerless or MOVIELENS)[: len(fields)]
-    if names is not None and len(names) > len(fields):
+    if names is None:
+        typed = re.compile(r":(token|float)(_seq)?$")  # as RecBole writes the types of columns
+        return Layout([typed.sub("", name.strip()) for name in fields], separator, header=True)
+    if len(names) > len(fields):
         found = f"{len(fields)} columns separated by {separator!r}"
         raise InputError(f"{path}: has {found}, expected {', '.join(names)}")
-    if names is not None:
-        unnamed = [f"column {at + 1}" for at in range(len(names), len(fields))]
-        return Layout([*names, *unnamed], separator, header=False)
-    typed = re.compile(r":(token|float)(_seq)?$")  # as RecBole writes the types of columns
-    return Layout([typed.sub("", name.strip()) for name in fields], separator, header=True)
+    unnamed = [f"column {at + 1}" for at in range(len(names), len(fields))]
+    return Layout([*names, *unnamed], separator, header=False)
 
 
 def whole_lines(file: IO[bytes], *, quoted: bool = False) -> Iterator[bytes]:
