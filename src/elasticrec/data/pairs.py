@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elasticrec.data.spool import AT_ONCE, Spool, release
+from elasticrec.engine import ranges
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -99,13 +100,9 @@ class Pairs:
 
         The memory of mapped pairs is given back after each block.
         """
-        user = 0
-        while user < self.n_users:
-            most = np.searchsorted(self.indptr, self.indptr[user] + AT_ONCE, "right") - 1
-            users = slice(user, max(user + 1, int(most)))
-            yield users, slice(*self.indptr[[users.start, users.stop]].tolist())
+        for start, stop in ranges(self.per_user, AT_ONCE):
+            yield slice(start, stop), slice(*self.indptr[[start, stop]].tolist())
             release(self.items, self.order, self.weights)
-            user = users.stop
 
     def span(self, users: slice) -> Pairs:
         """The pairs of users who follow each other, as views; they become users 0, 1, …"""

@@ -10,6 +10,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from elasticrec.engine import ranges
+
 AT_ONCE = 1 << 20
 """Rows handled at once."""
 IN_MEMORY = 1 << 22
@@ -85,11 +87,10 @@ def in_ranges(columns: list[np.ndarray], n: int) -> Iterator[tuple[slice, list[n
     length, counts = len(columns[0]), np.zeros(n, dtype=np.int64)
     for rows in stretches(length, columns[0]):
         counts += np.bincount(columns[0][rows], minlength=n)
-    before = np.cumsum(counts) - counts
-    starts = np.flatnonzero(np.diff(before // AT_ONCE, prepend=-1))
-    ends = np.append(before[starts], length)
-    if len(starts) > 1:
-        bucket = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, n)))
+    spans = ranges(counts, AT_ONCE)
+    ends = np.append(0, np.cumsum(counts))[[0, *(stop for _, stop in spans)]]
+    if len(spans) > 1:
+        bucket = np.repeat(np.arange(len(spans)), [stop - start for start, stop in spans])
         given, columns = columns, [room(length, each.dtype) for each in columns]
         free = ends[:-1].copy()
         for rows in stretches(length, *given, *columns):
@@ -100,6 +101,6 @@ def in_ranges(columns: list[np.ndarray], n: int) -> Iterator[tuple[slice, list[n
             for column, target in zip(given, columns, strict=True):
                 target[at] = column[rows][by_bucket]
             free += sizes
-    for start, stop, first, last in zip(starts, [*starts[1:], n], ends, ends[1:], strict=False):
-        yield slice(int(start), int(stop)), [each[first:last] for each in columns]
+    for span, first, last in zip(spans, ends, ends[1:], strict=False):
+        yield slice(*span), [each[first:last] for each in columns]
         release(*columns)
