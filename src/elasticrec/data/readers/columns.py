@@ -99,7 +99,8 @@ class Columns:
             if unread and not (quiet or self.where or self.weight):
                 log.info("%s: every row counts alike, whatever its %r; min-rating, where or weight "
                          "make use of it", where, found[unread[0]])  # fmt: skip
-        return chosen | self.named(found, where)
+        named = [name for each in self.expressions if each is not None for name in each.names]
+        return chosen | {f"={name}": position("", name, found, where) for name in named}
 
     @property
     def expressions(self) -> tuple[Expression | None, Expression | None]:
@@ -108,11 +109,6 @@ class Columns:
 
         where = None if self.where is None else Expression("where", self.where)
         return where, None if self.weight is None else Expression("weight", self.weight)
-
-    def named(self, found: Sequence[str], where: str) -> dict[str, int]:
-        """Places of the columns that conditions and weights name, as `=NAME`."""
-        names = [name for each in self.expressions if each is not None for name in each.names]
-        return {f"={name}": position("", name, found, where) for name in names}
 
 
 def position(meaning: str, wanted: str | None, found: Sequence[str], where: str) -> int:
