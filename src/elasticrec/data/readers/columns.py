@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,6 +45,9 @@ USUAL_NAMES = {
     ),
 }
 """Usual names of a column, in small letters without `_`, `-` and spaces; the first wins."""
+
+Choice = Callable[[list[str]], dict[str, int]]
+"""Given the names of all columns, the places of those to read, by what each means."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from elasticrec.data.interactions import Interactions
-from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.columns import Choice, Columns
 from elasticrec.data.readers.gathering import Batch, gathered
-from elasticrec.data.readers.tables import Choice
 from elasticrec.data.readers.values import counted
 from elasticrec.data.spool import stretches
 from elasticrec.errors import InputError

@@ -211,7 +211,7 @@ def _titles_of(source: Any, name: str, title: str | None, known: Ids) -> pl.Data
     by_id = _by_id(path, known) if kind == "json" else None
     if by_id is not None:
         return by_id
-    batches = table_batches(path, kind, choice, headerless=("item", "title"), lossy=True)
+    batches = table_batches(path, kind, choice, Columns(), titles=True)
     return pl.concat(frame for frame, _ in batches)
 
 

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
-from elasticrec.data.readers.columns import Columns
+from elasticrec.data.readers.columns import Choice, Columns
 from elasticrec.data.readers.gathering import Batch
 from elasticrec.data.readers.values import counted
 from elasticrec.data.spool import AT_ONCE
@@ -41,34 +41,23 @@ CHUNK_BYTES = 32_000_000
 LONGEST_HEADER = 1_000_000
 """Bytes; a first line longer than this is no header."""
 
-Choice = Callable[[list[str]], dict[str, int]]
-"""Given the names of all columns, the places of those to read, by what each means."""
-
 
 def table_batches(
-    path: Path,
-    kind: str,
-    choice: Choice,
-    columns: Columns | None = None,
-    *,
-    headerless: tuple[str, ...] = (),
-    lossy: bool = False,
+    path: Path, kind: str, choice: Choice, columns: Columns, *, titles: bool = False
 ) -> Iterator[Batch]:
     """The chosen columns of a table (plain, `.gz` or in a `.zip`), some rows at a time.
 
     Args:
         kind: `parquet`, `json`, `movielens`, or else a text table.
-        columns: says the separator, and the names of all columns of a text without a header.
-        headerless: columns of a text whose first field is a number, so that it has no header;
-            those of MovieLens where `::` stands between them.
-        lossy: read text that is not UTF-8 as Latin-1.
+        titles: of items: in Latin-1 where it is not UTF-8, and without a header, as item and
+            title, where the first field is a number.
     """
     if kind == "parquet":
         return _parquet_batches(path, choice)
     if kind == "json":
         return _json_batches(path, choice)
-    headerless = MOVIELENS if kind == "movielens" else headerless
-    return _text_batches(path, choice, _layout(path, columns or Columns(), headerless), lossy=lossy)
+    headerless = MOVIELENS if kind == "movielens" else ("item", "title") if titles else ()
+    return _text_batches(path, choice, _layout(path, columns, headerless), lossy=titles)
 
 
 def _parquet_batches(path: Path, choice: Choice) -> Iterator[Batch]:
