@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from elasticrec.errors import InputError
@@ -28,7 +28,6 @@ from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.serve.tokens import Keys, TokenError, bearer
 from elasticrec.space import Budget
-from elasticrec.stream.publish import models_document
 from elasticrec.stream.release import WITHDRAWN
 
 CACHED = "public, max-age=0, s-maxage=60, must-revalidate, no-transform"
@@ -71,21 +70,20 @@ def create_app(config: ServeConfig) -> Starlette:
 def _routes() -> list[Route]:
     """Every route of the service."""
     model = "/models/{name}"
-    listed: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
-        ("/healthz", healthz),
-        ("/readyz", readyz),
-        ("/readyz/{name}", model_readyz),
-        ("/metrics", metrics_text),
-        ("/openapi.json", openapi),
-        ("/models", list_models),
-        (model, model_facts),
-        (f"{model}/stream.elastic", stream),
-        (f"{model}/vector", vector),
-        (f"{model}/{{file}}", beside),
-        ("/", page_file),
-        ("/{file}", page_file),
+    return [
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/readyz/{name}", model_readyz),
+        Route("/metrics", metrics_text),
+        Route("/openapi.json", openapi),
+        Route("/models", list_models),
+        Route(model, model_facts),
+        Route(f"{model}/stream.elastic", stream),
+        Route(f"{model}/vector", vector),
+        Route(f"{model}/{{file}}", beside),
+        Route("/", page_file),
+        Route("/{file}", page_file),
     ]
-    return [Route(path, endpoint) for path, endpoint in listed]
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -113,22 +111,12 @@ def _state(content: dict[str, Any]) -> Response:
 
 async def list_models(request: Request) -> Response:
     """All models that are served."""
-    served = _models(request).served
-    content = models_document([_facts(served[name], "models/") for name in sorted(served)])
-    return Response(content, headers={"cache-control": CACHED}, media_type=JSON)
+    return Response(_models(request).document, headers=_headers(JSON))
 
 
 async def model_facts(request: Request) -> Response:
     """The facts of one model."""
-    content = json.dumps(_facts(_model(request)), indent=1) + "\n"
-    return Response(content, headers={"cache-control": CACHED}, media_type=JSON)
-
-
-def _facts(served: Served, folder: str = "") -> dict[str, Any]:
-    """A model's facts, with links relative to the document that says them."""
-    files = {part: folder + link for part, link in served.facts["files"].items()}
-    etag = f'"{served.facts["sha256"]}-{served.stream.n_bytes}"'
-    return {**served.facts, "etag": etag, "files": files}
+    return Response(_model(request).document, headers=_headers(JSON))
 
 
 async def stream(request: Request) -> Response:
@@ -223,9 +211,11 @@ async def model_readyz(request: Request) -> Response:
 
 async def metrics_text(request: Request) -> Response:
     """Numbers for Prometheus."""
+    headers = {"cache-control": "no-store", "content-type": monitoring.CONTENT_TYPE}
+    if request.method == "HEAD":  # without a length: only the numbers would tell it
+        return StreamingResponse(iter(()), headers=headers)
     _models(request).measure()
-    text = request.app.state.metrics.text()
-    return Response(text, headers={"cache-control": "no-store"}, media_type=monitoring.CONTENT_TYPE)
+    return Response(request.app.state.metrics.text(), headers=headers)
 
 
 async def openapi(request: Request) -> Response:  # noqa: ARG001
@@ -235,9 +225,10 @@ async def openapi(request: Request) -> Response:  # noqa: ARG001
 
 async def page_file(request: Request) -> Response:
     """A file of the page."""
-    name = request.path_params.get("file", page.INDEX)
+    asked = request.path_params.get("file")
+    name = asked or page.INDEX
     found = page.files().get(name)
-    if found is None or request.path_params.get("file") == page.INDEX:
+    if found is None or asked == page.INDEX:
         raise Problem("not-found", "the service has no such path")
     content, media_type, sha256 = found
     headers = {**page.HEADERS, "content-type": media_type, "vary": "Accept-Encoding"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import json
 import logging
 import os
 import threading
@@ -25,7 +26,7 @@ from elasticrec.serve.mirror import Mirror
 from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.problems import Problem
 from elasticrec.stream.index import StreamIndex
-from elasticrec.stream.publish import NAME
+from elasticrec.stream.publish import NAME, models_document
 from elasticrec.stream.release import WITHDRAWN, Release
 from elasticrec.stream.side_files import vector_bytes
 
@@ -47,6 +48,8 @@ class Served:
     """Files beside the stream by name, and what their ETags begin with."""
     facts: dict[str, Any]
     """The entry of the list of models; its links are relative to `/models/`."""
+    document: bytes
+    """The facts as JSON."""
     vectors: Vectors
 
 
@@ -97,6 +100,8 @@ class Models:
         self._missing: set[str] = set()
         self.served: dict[str, Served] = {}
         """Never changed, only replaced."""
+        self.document = models_document([])
+        """The list of models as JSON."""
         self.failures: dict[str, str] = {}
         """Why the version on disk is not served, in one line."""
 
@@ -128,7 +133,7 @@ class Models:
         found = find_models(self._paths)
         gone = (self.served.keys() | self.failures.keys()) - found.keys()
         for name in gone & self._missing:  # twice in a row: a rename takes a moment
-            self.served = {key: value for key, value in self.served.items() if key != name}
+            self._serve({key: value for key, value in self.served.items() if key != name})
             self.failures.pop(name, None)
             log.warning("model is gone", extra={"model": name})
         self._missing = gone
@@ -155,9 +160,17 @@ class Models:
             return
         self._seen[name] = signature
         self.failures.pop(name, None)
-        self.served = {**self.served, name: served}
+        self._serve({**self.served, name: served})
         self._metrics.loads.add(1, name)
         log.info("model loaded", extra={"model": name, "model_id": served.facts["model_id"]})
+
+    def _serve(self, served: dict[str, Served]) -> None:
+        """Replace the models that are served, and their list."""
+        entries = []
+        for _, each in sorted(served.items()):
+            files = {part: f"models/{link}" for part, link in each.facts["files"].items()}
+            entries.append({**each.facts, "files": files})
+        self.served, self.document = served, models_document(entries)
 
     def close(self) -> None:
         """Remove what was copied."""
@@ -185,11 +198,11 @@ def load(name: str, root: Path) -> Served:
         packed = gzip.compress(release.beside[CATALOGUE], GZIP_LEVEL, mtime=0)
         files[f"{CATALOGUE}.gz"] = (InMemory(packed), f"{files[CATALOGUE][1]}-gzip")
     links = {file.partition(".")[0]: f"{name}/{file}" for file in release.beside}
-    return Served(
-        release.index, OpenFile(release.stream), files,
-        release.facts(name, {"stream": f"{name}/{FILES['stream']}"} | links),
-        Vectors(root, release.index.head.model_id.hex()),
-    )  # fmt: skip
+    facts = release.facts(name, {"stream": f"{name}/{FILES['stream']}"} | links)
+    facts["etag"] = f'"{facts["sha256"]}-{facts["bytes"]}"'
+    document = (json.dumps(facts, indent=1) + "\n").encode()
+    vectors = Vectors(root, facts["model_id"])
+    return Served(release.index, OpenFile(release.stream), files, facts, document, vectors)
 
 
 def find_models(paths: tuple[Path, ...]) -> dict[str, Path]:
