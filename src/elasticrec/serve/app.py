@@ -21,11 +21,10 @@ from starlette.routing import Route
 from elasticrec.errors import InputError
 from elasticrec.serve import monitoring, page
 from elasticrec.serve.config import ServeConfig
-from elasticrec.serve.files import InMemory, file_response
-from elasticrec.serve.middleware import REQUEST_ID, RequestMiddleware
+from elasticrec.serve.files import file_response, held, held_response
+from elasticrec.serve.middleware import REQUEST_ID, Problem, RequestMiddleware
 from elasticrec.serve.models import CATALOGUE, Models, Served
 from elasticrec.serve.monitoring import Metrics
-from elasticrec.serve.problems import Problem
 from elasticrec.serve.tokens import Keys, TokenError, bearer
 from elasticrec.space import Budget
 from elasticrec.stream.release import WITHDRAWN
@@ -64,6 +63,7 @@ def create_app(config: ServeConfig) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.models, app.state.metrics, app.state.keys = models, numbers, Keys.load(config.keys)
+    app.state.page = held(page.contents(), packed=page.contents())
     return app
 
 
@@ -90,8 +90,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     """The problem document of a refusal."""
     if isinstance(error, HTTPException):
         error = Problem.of_status(error.status_code, error.detail)
-    if not isinstance(error, Problem):
-        raise error
+    assert isinstance(error, Problem)
     return error.response(request.scope[REQUEST_ID])
 
 
@@ -131,7 +130,7 @@ async def stream(request: Request) -> Response:
         n_bytes = served.index.longest_prefix(budget)
         called = f"{name}-{budget}.elastic"
     headers = _headers(STREAM) | {"content-disposition": f'attachment; filename="{called}"'}
-    return file_response(request, served.stream, served.facts["sha256"], headers, n_bytes=n_bytes)
+    return file_response(request, served.stream, headers, n_bytes=n_bytes)
 
 
 def _budget(text: str) -> int:
@@ -139,10 +138,9 @@ def _budget(text: str) -> int:
     if not re.fullmatch(BUDGET, text):
         detail = f"budget: {text[:40]!r} is not a size, expected 5MB, 512KB, 1MiB or plain bytes"
         raise Problem("malformed", detail)
-    try:
+    with suppress(InputError):
         return Budget.parse(text).n_bytes
-    except InputError:
-        return 0
+    return 0
 
 
 def _headers(media_type: str) -> dict[str, str]:
@@ -155,12 +153,7 @@ async def beside(request: Request) -> Response:
     served, called = _model(request), request.path_params["file"]
     if called not in served.files or called not in _MEDIA_TYPES:
         raise Problem("no-file", f"the model has no file {called!r}")
-    headers = _headers(_MEDIA_TYPES[called]) | {"vary": "Accept-Encoding"}
-    encodings = request.headers.get("accept-encoding", "")
-    if f"{called}.gz" in served.files and "gzip" in encodings:
-        called, headers["content-encoding"] = f"{called}.gz", "gzip"
-    file, sha256 = served.files[called]
-    return file_response(request, file, sha256, headers)
+    return held_response(request, served.files, called, _headers(_MEDIA_TYPES[called]))
 
 
 async def vector(request: Request) -> Response:
@@ -226,12 +219,8 @@ async def openapi(request: Request) -> Response:  # noqa: ARG001
 async def page_file(request: Request) -> Response:
     """A file of the page."""
     asked = request.path_params.get("file")
-    name = asked or page.INDEX
-    found = page.files().get(name)
-    if found is None or asked == page.INDEX:
+    name, files = asked or page.INDEX, request.app.state.page
+    media_type = page.MEDIA_TYPES.get(Path(name).suffix)
+    if name not in files or asked == page.INDEX or media_type is None:
         raise Problem("not-found", "the service has no such path")
-    content, media_type, sha256 = found
-    headers = {**page.HEADERS, "content-type": media_type, "vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        content, sha256, headers["content-encoding"] = page.packed(name), f"{sha256}-gzip", "gzip"
-    return file_response(request, InMemory(content), sha256, headers)
+    return held_response(request, files, name, page.HEADERS | {"content-type": media_type})

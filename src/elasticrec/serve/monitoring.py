@@ -14,6 +14,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -130,9 +131,9 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        made = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None)
         line: dict[str, Any] = {
-            "time": f"{seconds}.{int(record.msecs):03}Z",
+            "time": f"{made.isoformat(timespec='milliseconds')}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),
