@@ -3,6 +3,7 @@
 import hashlib
 import json
 import stat
+import sys
 
 import numpy as np
 import pytest
@@ -99,6 +100,6 @@ def test_a_list_may_be_empty_but_not_of_something_else(tiny_model, tmp_path):
 
 
 def test_without_cryptography_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("elasticrec.stream.signing.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
     line = refused("keys", "new", "-o", tmp_path / "publisher.key")
     assert line.endswith("pip install 'elasticrec[sign]'")

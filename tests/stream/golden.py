@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from elasticrec.data.ids import Ids
 from elasticrec.stream import side_files
-from elasticrec.stream.ids import stored_ids
+from elasticrec.stream.chunk import stored_ids
 from elasticrec.stream.side_files import WithdrawnList
 from elasticrec.stream.writer import Facts, stream_parts
 from tests.stream.making import MadeCodes, MadeNeighbours, MadeOrder, stages

@@ -45,7 +45,7 @@ def customize(
     from elasticrec.addresses import fetched
     from elasticrec.model import Model
     from elasticrec.space import Budget
-    from elasticrec.stream.customizing import customize_model
+    from elasticrec.stream.curve import customize_model
     from elasticrec.stream.index import copy_prefix
 
     size = Budget.parse(budget)

@@ -1,9 +1,13 @@
-"""The curve: measured quality of a stream's prefixes, by size."""
+"""The curve: measured quality of a stream's prefixes, by size; and the file of a budget."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,11 @@ from elasticrec.ordering.search import OrderSearchConfig, some_persons
 from elasticrec.settings import Count, Positive, check
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import Kind
-from elasticrec.stream.index import StreamIndex, read_index
+from elasticrec.stream.index import StreamIndex, copy_prefix, read_index
+from elasticrec.stream.writer import write_stream_of
+
+LINES = {"full": "trained vectors", "itemknn": "ItemKNN", "popularity": "popularity"}
+"""Beside the sizes of a curve stand the vectors that it was made from, and baselines."""
 
 
 @dataclass(frozen=True)
@@ -173,5 +181,41 @@ def person_of(model: Model) -> Person:
     return "history" if model.table.users is None else "vector"
 
 
-LINES = {"full": "trained vectors", "itemknn": "ItemKNN", "popularity": "popularity"}
-"""Beside the sizes of a curve stand the vectors that it was made from, and baselines."""
+def customize_model(
+    model: Model, budget: Budget, output: Path | str, *, id_kind: str = "dense"
+) -> dict[str, Any]:
+    """Write the longest prefix of a model's stream within a budget; its bytes and quality.
+
+    Its quality is that of the curve's nearest smaller point. A file with ids ranks as the file
+    with dense ids that holds the same codes.
+    """
+    if id_kind == "dense":
+        n_bytes = copy_prefix(model.stream_path, budget.n_bytes, output)
+        return {"bytes": n_bytes, "quality": _from_curve(model, n_bytes)}
+    with TemporaryDirectory(dir=Path(output).parent) as folder:
+        whole = Path(folder) / "stream.elastic"
+        write_stream_of(model, whole, id_kind=id_kind)
+        n_bytes = copy_prefix(whole, budget.n_bytes, output)
+    return {"bytes": n_bytes, "quality": _from_curve(model, _with_dense_ids(model, output))}
+
+
+def _with_dense_ids(model: Model, path: Path | str) -> int:
+    """Bytes of the prefix of a model's stream that holds no more codes than a file with ids."""
+    dense, held = read_index(model.stream_path), _held(read_index(path))[-1]
+    return dense.ends[bisect_right(_held(dense), held) - 1]
+
+
+def _held(index: StreamIndex) -> list[int]:
+    """Bytes of codes and slots of neighbours that items have after each chunk."""
+    kinds = (Kind.CODES, Kind.NEIGHBOURS)
+    return [*accumulate(x.count if x.kind in kinds else 0 for x in index.headers)]
+
+
+def _from_curve(model: Model, n_bytes: int) -> str | None:
+    """The measured quality of the largest point that is not larger."""
+    curve = model.curve if model.has("curve") else {"points": []}
+    known = [point for point in curve["points"] if point["bytes"] <= n_bytes]
+    if not known:
+        return None
+    metric, point = curve["metric"], known[-1]
+    return f"{metric} {point[metric]:.4f} measured at {point['bytes']:,} bytes on {whom(curve)}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from elasticrec.errors import InputError
@@ -65,19 +66,14 @@ def draw_lines(
         low, high = low / 2, high * 2
     ends = []
     for line in lines:
-        about: dict[str, Any] = {
-            "color": line.colour,
-            "linewidth": 2.2 if line.bold else 1.2,
-            "clip_on": False,
-        }
-        if line.level is None:
-            xs = sorted(line.points)
-            ys = [line.points[x] for x in xs]
-            axes.plot(xs, ys, line.style, markersize=4 if line.bold else 3, zorder=3, **about)
-            ends.append((xs[-1], ys[-1]))
-        else:
-            axes.plot([low, high], [line.level] * 2, "--", **about)
-            ends.append((high, line.level))
+        level = line.level
+        points = sorted(line.points.items()) if level is None else [(low, level), (high, level)]
+        axes.plot(
+            *zip(*points, strict=True), line.style if level is None else "--", color=line.colour,
+            linewidth=2.2 if line.bold else 1.2, markersize=4 if line.bold else 3,
+            zorder=3 if level is None else 2, clip_on=False,
+        )  # fmt: skip
+        ends.append(points[-1])
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(0, 1.05 * max(y for _, y in ends))
@@ -126,22 +122,13 @@ def _name(
 
 def spread(values: Sequence[float], gap: float) -> list[float]:
     """The values moved apart as little as needed, so that neighbours differ by `gap` at least."""
-    order = sorted(range(len(values)), key=lambda n: values[n])
-    clusters: list[list[int]] = []
-    centres: list[float] = []
-    for n in order:
-        clusters.append([n])
-        centres.append(values[n])
-        while len(clusters) > 1:
-            room = gap * (len(clusters[-2]) + len(clusters[-1])) / 2
-            if centres[-1] - centres[-2] >= room - 1e-12:
-                break
-            clusters[-2:] = [clusters[-2] + clusters[-1]]
-            centres[-2:] = [sum(values[k] for k in clusters[-1]) / len(clusters[-1])]
+    order = sorted(range(len(values)), key=values.__getitem__)
+    wanted = [values[n] - gap * place for place, n in enumerate(order)]
     placed = [0.0] * len(values)
-    for cluster, centre in zip(clusters, centres, strict=True):
-        for k, n in enumerate(cluster):
-            placed[n] = centre + gap * (k - (len(cluster) - 1) / 2)
+    for place, n in enumerate(order):  # isotonic regression, by its min-max formula
+        ends = range(place + 1, len(wanted) + 1)
+        means = (min(fmean(wanted[start:end]) for end in ends) for start in range(place + 1))
+        placed[n] = gap * place + max(means)
     return placed
 
 
