@@ -102,9 +102,8 @@ def vector(
     check_writable(output)
     opened = Model.open(model)
     if opened.table.users is None:
-        raise InputError(
-            f"{model}: base {opened.table.base} has no user vectors, a device needs only a history"
-        )
+        said = f"base {opened.table.base} has no user vectors, a device needs only a history"
+        raise InputError(f"{model}: {said}")
     number = int(opened.split.user_ids.numbers([user])[0])
     if number < 0:
         raise InputError(f"no user {user!r} in the data")
@@ -148,7 +147,7 @@ def withdraw(
     if unknown:
         logging.getLogger(__name__).warning("%d of %d ids are unknown, skipped", unknown, len(ids))
     known = np.unique(numbers[numbers >= 0])
-    made = WithdrawnList(opened.id, known, sequence)
-    content = made.pack(None if sign is None else load_key(sign))
+    key = None if sign is None else load_key(sign)
+    content = WithdrawnList(opened.id, known, sequence).pack(key)
     save_bytes(output, content)
     print(f"{output}: {len(known):,} items withdrawn, {len(content):,} bytes")

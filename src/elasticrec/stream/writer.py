@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +18,6 @@ from elasticrec.ordering.order import Order
 from elasticrec.stream.chunk import StoredIds, link_to, seal, stored_ids
 from elasticrec.stream.cutting import Cutter
 from elasticrec.stream.format import LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,6 @@ def stream_parts(
     *,
     facts: Facts,
     ids: StoredIds | None = None,
-    key: Ed25519PrivateKey | None = None,
 ) -> list[bytes]:
     """The head and the chunks of an order's stream; equal inputs give equal bytes.
 
@@ -79,10 +74,6 @@ def stream_parts(
         catalogue=bytes(32) if facts.catalogue is None else bytes.fromhex(facts.catalogue),
         link=link,
     )  # fmt: skip
-    if key is not None:
-        from elasticrec.stream.signing import sign_head
-
-        head = sign_head(head, key)
     return [head.pack(), *reversed(sealed)]
 
 
