@@ -13,14 +13,8 @@ from elasticrec.cli._settings import JSON
 from elasticrec.errors import InputError
 from elasticrec.files import check_writable, save_bytes
 
-
-class IdKind(StrEnum):
-    """Kinds of id in a file."""
-
-    dense = "dense"
-    u32 = "u32"
-    u64 = "u64"
-    text = "text"
+IdKind = StrEnum("IdKind", ["dense", "u32", "u64", "text"])
+"""Kinds of id in a file."""
 
 
 def customize(

@@ -94,13 +94,9 @@ async def _refused(request: Request, error: Exception) -> Response:
     return error.response(request.scope[REQUEST_ID])
 
 
-def _models(request: Request) -> Models:
-    models: Models = request.app.state.models
-    return models
-
-
 def _model(request: Request) -> Served:
-    return _models(request).get(request.path_params["name"])
+    models: Models = request.app.state.models
+    return models.get(request.path_params["name"])
 
 
 def _state(content: dict[str, Any]) -> Response:
@@ -110,7 +106,7 @@ def _state(content: dict[str, Any]) -> Response:
 
 async def list_models(request: Request) -> Response:
     """All models that are served."""
-    return Response(_models(request).document, headers=_headers(JSON))
+    return Response(request.app.state.models.document, headers=_headers(JSON))
 
 
 async def model_facts(request: Request) -> Response:
@@ -189,17 +185,17 @@ async def healthz(request: Request) -> Response:  # noqa: ARG001
 
 async def readyz(request: Request) -> Response:
     """The state of every model; 200 while any is served, so that a bad one stops no other."""
-    models = _models(request)
+    models = request.app.state.models
     states = dict.fromkeys(models.served, "ready") | models.failures
     return _state({"status": "ready" if models.served else "not ready", "models": states})
 
 
 async def model_readyz(request: Request) -> Response:
     """The state of one model: 200 while its version on disk is served."""
-    models, name = _models(request), request.path_params["name"]
-    if name not in models.failures:
-        models.get(name)
-    return _state({"status": models.failures.get(name, "ready")})
+    failures, name = request.app.state.models.failures, request.path_params["name"]
+    if name not in failures:
+        _model(request)
+    return _state({"status": failures.get(name, "ready")})
 
 
 async def metrics_text(request: Request) -> Response:
@@ -207,7 +203,7 @@ async def metrics_text(request: Request) -> Response:
     headers = {"cache-control": "no-store", "content-type": monitoring.CONTENT_TYPE}
     if request.method == "HEAD":  # without a length: only the numbers would tell it
         return StreamingResponse(iter(()), headers=headers)
-    _models(request).measure()
+    request.app.state.models.measure()
     return Response(request.app.state.metrics.text(), headers=headers)
 
 

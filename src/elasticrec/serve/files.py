@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import gzip
 import hashlib
 import os
@@ -24,7 +23,6 @@ CHUNK_BYTES = 128 * 1024
 GZIP_LEVEL = 6
 _RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*", re.IGNORECASE)
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
-_NOT_NOW = (errno.EAGAIN, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 Bytes = bytes | bytearray | memoryview
 
 
@@ -45,9 +43,7 @@ class OpenFile:
         buffer = bytearray(length)
         try:
             count = os.preadv(self._handle, [buffer], at, os.RWF_NOWAIT)
-        except OSError as error:
-            if error.errno not in _NOT_NOW:
-                raise
+        except OSError:  # if it is not for the wait, `read` meets it too
             return None
         return buffer if count == length else buffer[:count] or None
 

@@ -66,17 +66,15 @@ def curve_of(
     metrics = (metric, *config.others)
     index = read_index(model.stream_path)
     points = []
+    on: dict[str, Any] = {"users": users, "metrics": metrics, "device": device}
+    on["part"] = "validation"
     for n_bytes in curve_sizes(index, config.sizes):
-        composition = prefix_composition(index, n_bytes)
-        found = evaluate_composition(
-            model, composition, part="validation", users=users, metrics=metrics, device=device
-        )
+        found = evaluate_composition(model, prefix_composition(index, n_bytes), **on)
         point = {"bytes": n_bytes, "bytes_per_item": round(n_bytes / split.n_items, 2)}
         points.append({**point, **_rounded(found.metrics)})
         report("measure", f"{n_bytes:,} bytes: {metric} {found.metrics[metric]:.4f}")
     asked = queries_of(split, "validation", users)
-    full = evaluate(model.table, split, part="validation", users=users, metrics=metrics,
-                    device=device)  # fmt: skip
+    full = evaluate(model.table, split, **on)
     beside = evaluate_baselines(asked, metrics, config.baselines)
     strongest = max(beside, key=lambda name: beside[name].metrics[metric])
     return {
@@ -111,8 +109,7 @@ def curve_persons(split: Split, n: int, fewest: int, chose: int, seed: int) -> n
 def curve_sizes(index: StreamIndex, sizes: tuple[float, ...]) -> list[int]:
     """Ends of prefixes at round sizes, from the smallest useful one to the whole stream."""
     least, whole = index.head.least, index.ends[-1]
-    powers = range(3, 13)
-    wanted = [int(size * 10**power) for power in powers for size in sizes]
+    wanted = [int(size * 10**power) for power in range(3, 13) for size in sizes]
     ends = [index.longest_prefix(size) for size in wanted if least <= size < whole]
     return sorted({index.longest_prefix(least), *ends, whole})
 
@@ -159,20 +156,11 @@ def evaluate_stream(
     return replace(found, baselines=evaluate_baselines(queries_of(model.split, part), names))
 
 
-def evaluate_composition(
-    model: Model,
-    composition: Composition,
-    *,
-    part: Part = "test",
-    users: np.ndarray | None = None,
-    metrics: Iterable[str] = DEFAULT_METRICS,
-    device: str = "auto",
-) -> Evaluation:
-    """Evaluate any composition of a model on the items of some users, or all, in a part."""
+def evaluate_composition(model: Model, composition: Composition, **asked: Any) -> Evaluation:
+    """Evaluate any composition of a model; `asked` are part, users, metrics and device."""
     return measure(
-        model.codes, model.neighbours, model.weights, composition, model.split, part=part,
-        users=users, person=person_of(model), vectors=model.server_vectors(), metrics=metrics,
-        device=device,
+        model.codes, model.neighbours, model.weights, composition, model.split,
+        person=person_of(model), vectors=model.server_vectors(), **asked,
     )  # fmt: skip
 
 

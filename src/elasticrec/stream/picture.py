@@ -98,8 +98,7 @@ def round_sizes(low: float, high: float, most: int = 6) -> list[float]:
 
     ways = [within(steps) for steps in _STEPS]
     found = next((way for way in ways if len(way) <= most), ways[-1])
-    fine = [found, *(within(steps) for steps in _FINE_STEPS)]
-    found = next((way for way in fine if len(way) > 1), found)
+    found = next((way for way in (found, *map(within, _FINE_STEPS)) if len(way) > 1), found)
     return found[:: math.ceil(len(found) / most) or 1]
 
 
@@ -144,11 +143,8 @@ def curve_lines(curve: dict[str, Any], accent: str = ACCENT, ink: str = INK) -> 
     """The stream of a measured curve, and what it is compared with."""
     metric = curve["metric"]
     points = {point["bytes"]: point[metric] for point in curve["points"]}
-    levels = [
-        Line(label, {}, ink, level=curve[name][metric])
-        for name, label in LINES.items()
-        if name in curve
-    ]
+    known = [name for name in LINES if name in curve]
+    levels = [Line(LINES[name], {}, ink, level=curve[name][metric]) for name in known]
     return [Line("the stream", points, accent, bold=True), *levels]
 
 

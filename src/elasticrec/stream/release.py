@@ -48,9 +48,8 @@ class Release:
         path = model.check("stream")
         index, n_bytes = read_index(path), path.stat().st_size
         if n_bytes != index.head.length:
-            raise InputError(
-                f"{path}: has {n_bytes} bytes, expected the whole stream of {index.head.length}"
-            )
+            expected = f"expected the whole stream of {index.head.length}"
+            raise InputError(f"{path}: has {n_bytes} bytes, {expected}")
         beside = {
             FILES[part]: model.check(part).read_bytes()
             for part in ("curve", "catalogue")
