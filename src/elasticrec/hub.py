@@ -44,7 +44,8 @@ def push(root: Path | str, repository: str, hub: Path | None = None) -> str:
         raise InputError(f"{root}: is not finished, expected what `elasticrec fit` finished")
     files = {FILES[part]: model.check(part) for part in model.content["parts"]}
     files[NAME] = place(model.root, NAME)
-    hashes = {name: sha256_of(path) for name, path in files.items()}
+    hashes = {FILES[part]: model.hash_of(part) for part in model.content["parts"]}
+    hashes[NAME] = sha256_of(files[NAME])
     version = hashlib.sha256(repr(sorted(hashes.items())).encode()).hexdigest()[:40]
     snapshot = base / "snapshots" / version
     with writing(base):

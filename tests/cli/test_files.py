@@ -11,6 +11,7 @@ import pytest
 from elasticrec.stream.index import read_index
 from elasticrec.stream.side_files import WithdrawnList
 from tests.cli.running import refused, run
+from tests.serve.making import servable
 
 
 def test_the_catalogue_is_the_one_that_the_stream_names(tiny_model, tmp_path):
@@ -47,6 +48,13 @@ def test_vectors_are_for_users_of_models_that_have_them(tiny_model, tiny_vectors
     line = refused("vector", tiny_vectors.root, "--user", "eve", "-o", out)
     assert "no user 'eve' in the data" in line
     assert not list(tmp_path.iterdir())
+
+
+def test_a_user_of_whom_nothing_was_learned_has_no_vector(tmp_path):
+    servable(tmp_path / "films", history=False, n_items=300)
+    line = refused("vector", tmp_path / "films", "--user", "u1", "-o", tmp_path / "v")
+    assert "nothing was learned of user 'u1': the vector is 0" in line
+    assert not (tmp_path / "v").exists()
 
 
 @pytest.fixture

@@ -91,17 +91,20 @@ def vector(
       elasticrec vector MODEL --user 42 -o 42.vector
     """
     from elasticrec.model import Model
-    from elasticrec.stream.side_files import vector_file
+    from elasticrec.stream.side_files import vector_bytes
 
     check_writable(output)
     opened = Model.open(model)
-    if opened.table.users is None:
+    vectors = opened.server_vectors()
+    if vectors is None:
         said = f"base {opened.table.base} has no user vectors, a device needs only a history"
         raise InputError(f"{model}: {said}")
     number = int(opened.split.user_ids.numbers([user])[0])
     if number < 0:
         raise InputError(f"no user {user!r} in the data")
-    content = vector_file(opened.table.users[number], opened.codes.rotation, opened.id)
+    if not vectors[number].any():
+        raise InputError(f"nothing was learned of user {user!r}: the vector is 0")
+    content = vector_bytes(vectors[number], opened.id)
     save_bytes(output, content)
     print(f"{output}: {len(content):,} bytes")
 

@@ -22,20 +22,11 @@ VECTOR_MAGIC = b"\x89ELVECTO"
 VECTOR_VERSION = 2
 
 
-def vector_file(vector: np.ndarray, rotation: np.ndarray, model_id: str) -> bytes:
-    """The bytes of one person's vector file (section 9): rotated as the codes are, of length 1."""
-    given = np.asarray(vector, dtype=np.float64)
-    if given.shape != (len(rotation),):
-        raise InputError(f"a vector of shape {given.shape}, expected ({len(rotation)},)")
-    rotated = given @ rotation.astype(np.float64)
-    length = float(np.sqrt((rotated * rotated).sum()))
-    if not np.isfinite(length) or length == 0:
-        raise InputError(f"a vector of length {length}, expected a finite one above 0")
-    return vector_bytes(rotated / length, model_id)
-
-
 def vector_bytes(numbers: np.ndarray, model_id: str) -> bytes:
-    """The bytes of a vector file that holds these numbers (D,), as half-precision floats."""
+    """The bytes of a person's vector file (section 9): these numbers (D,) in half precision.
+
+    They are those of `Model.server_vectors`, rotated as the codes are and of length 1.
+    """
     halves = np.asarray(numbers).astype("<f2")
     if not np.isfinite(halves).all():
         raise InputError("a vector holds a number that half precision cannot, expected finite ones")
