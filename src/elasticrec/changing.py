@@ -91,8 +91,9 @@ def begin_next(root: Path, names: Iterable[str]) -> Path:
 
 
 def _give_up_next(root: Path) -> None:
-    (root / NEXT / NAME).unlink()  # first: without it, what is left is no model
-    shutil.rmtree(root / NEXT)
+    with writing(root / NEXT):
+        (root / NEXT / NAME).unlink()  # first: without it, what is left is no model
+        shutil.rmtree(root / NEXT)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -100,6 +100,7 @@ def test_a_damaged_part_is_refused_where_nothing_is_left_to_do(tiny_copy, comman
     sound = path.read_bytes()
     path.write_bytes(sound[:-1] + bytes([sound[-1] ^ 1]))
     assert f"error: {path}: is damaged or was swapped" in refused(command, tiny_copy)
+    assert not (tiny_copy / ".next").exists()
     path.write_bytes(sound)
     run(command, tiny_copy)
 
