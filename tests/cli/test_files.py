@@ -12,6 +12,7 @@ from elasticrec.stream.index import read_index
 from elasticrec.stream.side_files import WithdrawnList
 from tests.cli.running import refused, run
 from tests.serve.making import servable
+from tests.stream.reference_file import verified
 
 
 def test_the_catalogue_is_the_one_that_the_stream_names(tiny_model, tmp_path):
@@ -85,7 +86,10 @@ def test_withdrawn_items_are_never_listed(tiny_model, key, tmp_path):
     items.write_text("".join(f"{ids[n]}\n" for n in (70, 3, 14, 3)) + "\nnever-heard-of\n")
     asked = ("withdraw", tiny_model.root, items, "-o", out, "--sequence", 3, "--sign", key)
     assert "3 items withdrawn" in run(*asked)
-    found = WithdrawnList.unpack(out.read_bytes(), public(key))
+    written = out.read_bytes()
+    found = WithdrawnList.unpack(written)
+    unsigned = written[:12] + bytes(4) + written[16:56] + bytes(64) + written[120:]
+    verified(unsigned, written[56:120], public(key), "the list")
     assert (found.numbers.tolist(), found.sequence, found.model_id) == (gone, 3, tiny_model.id)
     with device.open(tiny_model.stream_path) as stream:
         stream.withdraw(out)

@@ -34,10 +34,12 @@ def serve(
       curl -o watch.elastic 'localhost:8000/models/books/stream.elastic?budget=5MB'
     """
     from elasticrec.files import demo_folder
+
+    # Before the imports below, so that a missing demo is named first.
+    listed = (*(models or ()), *((demo_folder() / "models",) if demo else ()))
     from elasticrec.serve.config import ServeConfig
     from elasticrec.serve.connections import run_service
 
-    listed = (*(models or ()), *((demo_folder() / "models",) if demo else ()))
     run_service(ServeConfig(listed, keys=keys, poll_seconds=poll), host=host, port=port)
 
 

@@ -69,14 +69,14 @@ class WithdrawnList:
         )
 
     @classmethod
-    def unpack(cls, data: bytes, public: bytes | None = None) -> WithdrawnList:
-        """The list in a file that keeps all rules; with a public key given, its signature, too."""
+    def unpack(cls, data: bytes) -> WithdrawnList:
+        """The list in a file that keeps all rules; devices verify its signature."""
         size = _WITHDRAWN_HEAD.size
         need(
             len(data) >= size and (len(data) - size) % 4 == 0 and data[:8] == WITHDRAWN_MAGIC,
             f"{len(data)} bytes that begin with {data[:8]!r}, expected a withdrawn list",
         )
-        _, version, zero, crc, model_id, sequence, signature = _WITHDRAWN_HEAD.unpack_from(data)
+        _, version, zero, crc, model_id, sequence, _ = _WITHDRAWN_HEAD.unpack_from(data)
         need(
             version == WITHDRAWN_VERSION,
             f"a withdrawn list of version {version}, expected {WITHDRAWN_VERSION}",
@@ -84,11 +84,6 @@ class WithdrawnList:
         need(zero == 0, f"reserved bytes of a withdrawn list are {zero}, expected 0")
         made = zlib.crc32(data[:12] + bytes(4) + data[16:])
         need(crc == made, f"the withdrawn list's CRC is {crc:08x}, its bytes give {made:08x}")
-        if public is not None:
-            from elasticrec.stream.signing import verify
-
-            unsigned = data[:12] + bytes(4) + data[16 : size - 64] + bytes(64) + data[size:]
-            verify(unsigned, signature, public, "the withdrawn list")
         numbers = np.frombuffer(data, dtype="<u4", offset=size).astype(np.int64)
         _check_numbers(numbers)
         return cls(model_id.hex(), numbers, sequence)

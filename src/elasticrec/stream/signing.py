@@ -1,4 +1,4 @@
-"""Ed25519 keys and signatures of streams and withdrawn lists; needs the extra `sign`."""
+"""Ed25519 keys, and signatures of streams, which devices verify; needs the extra `sign`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from elasticrec.errors import InputError
 from elasticrec.files import writing
-from elasticrec.stream.format import Head, StreamError
+from elasticrec.stream.format import Head
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -64,16 +64,3 @@ def public_bytes(key: Ed25519PrivateKey) -> bytes:
 def sign_head(head: Head, key: Ed25519PrivateKey) -> Head:
     """The head with its signature (section 12)."""
     return replace(head, signature=key.sign(head.signed_part()))
-
-
-def verify(content: bytes, signature: bytes, public: bytes, name: str) -> None:
-    """Refuse content whose signature is missing or wrong."""
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    if signature == bytes(64):
-        raise StreamError(f"{name} is not signed, expected a signature of the given key")
-    try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, content)
-    except InvalidSignature:
-        raise StreamError(f"{name} has a signature that is not of the given key") from None
