@@ -13,6 +13,7 @@ import sys
 import time
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,11 +120,10 @@ def _number(value: float) -> str:
 
 def _resident_bytes() -> int:
     """Memory of this process; 0 where the system does not say."""
-    try:
+    with suppress(OSError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 class JsonLines(logging.Formatter):

@@ -36,6 +36,8 @@ STYLE = {
     "svg.hashsalt": "elasticrec",
 }
 """What matplotlib draws with."""
+GAP = 0.06
+"""Least distance of two names, as a share of the height."""
 _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 _STEPS = ((1, 2, 5), (1, 3), (1,))
 _FINE_STEPS = (tuple(n / 2 for n in range(2, 20)), tuple(n / 10 for n in range(10, 100)))
@@ -56,10 +58,8 @@ class Line:
     """A quality that does not depend on the size: a dashed line over the whole width."""
 
 
-def draw_lines(
-    axes: Axes, lines: Sequence[Line], text: Callable[[float], str], *, gap: float = 0.06
-) -> None:
-    """Draw quality by the logarithm of size; names are a share of the height apart, `gap`."""
+def draw_lines(axes: Axes, lines: Sequence[Line], text: Callable[[float], str]) -> None:
+    """Draw quality by the logarithm of size; every line is named at its right end."""
     sizes = [size for line in lines for size in line.points]
     low, high = min(sizes), max(sizes)
     if low == high:
@@ -86,7 +86,7 @@ def draw_lines(
             break
     axes.set_xticks(ticks, [text(tick) for tick in ticks])
     axes.minorticks_off()
-    _name(axes, lines, ends, gap)
+    _name(axes, lines, ends)
 
 
 def round_sizes(low: float, high: float, most: int = 6) -> list[float]:
@@ -102,12 +102,10 @@ def round_sizes(low: float, high: float, most: int = 6) -> list[float]:
     return found[:: math.ceil(len(found) / most) or 1]
 
 
-def _name(
-    axes: Axes, lines: Sequence[Line], ends: Sequence[tuple[float, float]], gap: float
-) -> None:
+def _name(axes: Axes, lines: Sequence[Line], ends: Sequence[tuple[float, float]]) -> None:
     """Write each line's name to the right of the plot, at its end's height or near it."""
     high = axes.get_ylim()[1]
-    heights = spread([y for _, y in ends], gap * high)
+    heights = spread([y for _, y in ends], GAP * high)
     heights = [height - max(0.0, max(heights) - high) for height in heights]
     for line, (x, y), height in zip(lines, ends, heights, strict=True):
         axes.annotate(
