@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from elasticrec.errors import InputError
+from elasticrec.files import sha256_of
 from elasticrec.model import FILES, IDENTITY, Model
 
 LOADED = ("split", "table", "codes", "neighbours", "weights", "order", "curve")
@@ -155,6 +157,26 @@ def test_a_part_is_fresh_by_settings_and_by_what_it_was_made_from(model: Model) 
     assert model.fresh("order", config)
     model.path("order").unlink()
     assert not model.fresh("order", config)
+
+
+def test_a_file_that_did_not_change_is_hashed_once(tiny_copy: Path, monkeypatch) -> None:
+    hashed: list[str] = []
+
+    def counted(path: Path) -> str:
+        hashed.append(path.name)
+        return sha256_of(path)
+
+    monkeypatch.setattr("elasticrec.model.sha256_of", counted)
+    model = Model.open(tiny_copy)
+    for _ in range(3):
+        assert model.stream_path.exists()
+        assert model.fresh("stream", {})
+        assert model.codes.n_columns
+    parts = ("stream", "codes", "neighbours", "weights", "order")
+    assert sorted(hashed) == sorted(FILES[part] for part in parts)
+    os.utime(tiny_copy / FILES["stream"], ns=(0, 0))
+    assert model.stream_path.exists()
+    assert hashed.count(FILES["stream"]) == 2
 
 
 def test_a_part_whose_writing_was_cut_off_is_not_there(model: Model) -> None:

@@ -67,7 +67,7 @@ CUTS = {
     "elasticrec.stages.make_neighbours": ["train"],
     "elasticrec.compression.ranking.trained_to_rank": ["neighbours"],
     "elasticrec.stages.find_order": ["compress"],
-    "elasticrec.stream.customizing.stream_parts": ["order"],
+    "elasticrec.stream.writer.stream_parts": ["order"],
     "elasticrec.stream.curve.curve_of": ["write"],
 }
 """Where a process may end, and what it did since it last ended one place before."""
@@ -189,7 +189,7 @@ def test_a_refit_that_is_cut_off_leaves_the_measured_model_and_goes_on(
         "loop.train": "elasticrec.training.loop.train",
         "split": "elasticrec.pipeline.by_popularity",
         "make_neighbours": "elasticrec.stages.make_neighbours",
-        "write_stream": "elasticrec.stream.customizing.stream_parts",
+        "write_stream": "elasticrec.stream.writer.stream_parts",
     }[cut]
 
     def killed(*args, **kwargs):

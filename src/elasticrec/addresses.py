@@ -52,15 +52,15 @@ def files_at(source: Path | str) -> list[Path | str]:
             base = path if folder else ""
             found = [store.unstrip_protocol(each) for each in within if _is_data(each, base)]
     else:
-        pattern, base = os.fspath(source), ""
+        pattern = os.fspath(source)
         if os.path.isdir(pattern):
-            base = pattern
-            names = Path(pattern).rglob("*")
-            found = [str(each) for each in names if each.is_file() and _is_data(str(each), base)]
+            within = glob.glob("**", root_dir=pattern, recursive=True)
+            found = [os.path.join(pattern, each) for each in within if _is_data(each, "")]
         elif os.path.exists(pattern) or not glob.has_magic(pattern):
             return [source]
         else:
-            found = [each for each in glob.glob(pattern, recursive=True) if os.path.isfile(each)]
+            found = glob.glob(pattern, recursive=True)
+        found = [each for each in found if os.path.isfile(each)]
     if not found:
         raise InputError(f"{source}: there are no such files, expected tables")
     return sorted(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,8 @@ def verdict(model: Model) -> str:
         said = f"is no better or worse than the {other:.4f} of {LINES[name]} beyond chance"
     else:
         lead = "" if not other else f" by {100 * abs(own / other - 1):.0f} %"
-        said = (
-            f"is {'better' if own > other else 'worse'}{lead} than the {other:.4f} of {LINES[name]}"
-        )
+        word = "better" if own > other else "worse"
+        said = f"is {word}{lead} than the {other:.4f} of {LINES[name]}"
     measured = f"{metric} {own:.4f} {said}, on {whom(curve)}"
     return f"{measured}; {_help(model, better=own > other)}"
 
@@ -83,9 +83,8 @@ def save_card(model: Model, path: Path) -> None:
 
 def _parts(split: Split) -> str:
     """A sentence or two on the parts of a split."""
-    train, validation, test = (
-        f"{len(part):,}" for part in (split.train, split.validation, split.test)
-    )
+    parts = (split.train, split.validation, split.test)
+    train, validation, test = (f"{len(part):,}" for part in parts)
     if not len(split.validation):
         return (
             f"Quality was measured and all was chosen on a validation part; then the model was "
@@ -100,30 +99,24 @@ def _sentence(text: str) -> str:
 
 def _recipe(about: dict[str, Any]) -> str:
     """Settings that differ from the default preset, choices of validation, and seconds."""
-    changed = _changes(plain(Preset().as_dict()), plain(about["preset"]))
-    settings = "\n".join(f"- `{name} = {value!r}`" for name, value in changed.items())
+    usual = dict(_dotted(plain(Preset().as_dict())))
+    own = _dotted(plain(about["preset"]))
+    changed = [f"- `{name} = {value!r}`" for name, value in own if value != usual.get(name)]
+    said = "Settings that differ from the default preset:\n\n" if changed else "The default preset."
     choices = "; ".join(f"{each['name']} {each['chosen']}" for each in about.get("choices", []))
+    chose = f" Validation chose: {choices}." if choices else ""
     seconds = sum(about.get("seconds", {}).values())
-    return "\n\n".join(
-        [
-            f"Settings that differ from the default preset:\n\n{settings}"
-            if changed
-            else "The default preset.",
-            f"{about['epochs']} epochs, {seconds:.0f} seconds in all."
-            + (f" Validation chose: {choices}." if choices else ""),
-        ]
-    )
+    settings = said + "\n".join(changed)
+    return f"{settings}\n\n{about['epochs']} epochs, {seconds:.0f} seconds in all.{chose}"
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The settings that differ, by their dotted names."""
-    found: dict[str, Any] = {}
-    for name, value in after.items():
-        if isinstance(value, dict) and isinstance(before.get(name), dict):
-            found |= _changes(before[name], value, f"{prefix}{name}.")
-        elif value != before.get(name):
-            found[prefix + name] = value
-    return found
+def _dotted(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Plain settings with their dotted names."""
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
 
 
 def _table(curve: dict[str, Any]) -> str:
@@ -137,11 +130,10 @@ def _table(curve: dict[str, Any]) -> str:
 
 
 def _use(model: Model) -> str:
-    ids = ",".join(
-        str(model.split.item_ids.of_number(n)) for n in range(min(2, model.split.n_items))
-    )
+    split = model.split
+    ids = ",".join(str(split.item_ids.of_number(n)) for n in range(min(2, split.n_items)))
     return (
-        "```\nelasticrec recommend . --items " + ids + "\n"
+        f"```\nelasticrec recommend . --items {ids}\n"
         f"elasticrec customize . --budget {enough_bytes(model.curve)} -o device.elastic\n```"
     )
 

@@ -36,10 +36,15 @@ def changed(root: Path | str) -> Iterator[Model]:
             yield present
             return
         model = Model.open(begin_next(root, [FILES[part] for part in present.content["parts"]]))
-        yield model
+        try:
+            yield model
+        except InputError as error:
+            if model.content != present.content:
+                raise
+            _give_up_next(root)  # its files are those of the model, and are called so
+            raise InputError(str(error).replace(f"{root / NEXT}/", f"{root}/")) from None
         if model.content == present.content:
-            (root / NEXT / NAME).unlink()  # first: without it, what is left is no model
-            shutil.rmtree(root / NEXT)
+            _give_up_next(root)
         elif model.is_finished:
             switch(root)
         else:
@@ -83,6 +88,12 @@ def begin_next(root: Path, names: Iterable[str]) -> Path:
                 with suppress(FileNotFoundError):
                     _link(root / name, following / name)
     return following
+
+
+def _give_up_next(root: Path) -> None:
+    with writing(root / NEXT):
+        (root / NEXT / NAME).unlink()  # first: without it, what is left is no model
+        shutil.rmtree(root / NEXT)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -24,8 +24,8 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 def default_hub() -> Path:
     """The hub folder of this machine, where Hugging Face's tools look, too."""
-    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
-    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
 
 
 def push(root: Path | str, repository: str, hub: Path | None = None) -> str:
@@ -41,31 +41,25 @@ def push(root: Path | str, repository: str, hub: Path | None = None) -> str:
     base = _base(repository, hub)
     model = Model.open(root)
     if not model.is_finished:
-        raise InputError(
-            f"{root}: is not finished, expected a model that `elasticrec fit` finished"
-        )
+        raise InputError(f"{root}: is not finished, expected what `elasticrec fit` finished")
     files = {FILES[part]: model.check(part) for part in model.content["parts"]}
     files[NAME] = place(model.root, NAME)
-    hashes = {name: sha256_of(path) for name, path in files.items()}
+    hashes = {FILES[part]: model.hash_of(part) for part in model.content["parts"]}
+    hashes[NAME] = sha256_of(files[NAME])
     version = hashlib.sha256(repr(sorted(hashes.items())).encode()).hexdigest()[:40]
     snapshot = base / "snapshots" / version
     with writing(base):
         for folder in (base / "blobs", base / "refs", snapshot):
             folder.mkdir(parents=True, exist_ok=True)
         for name, path in files.items():
-            _store(path, base / "blobs" / hashes[name])
-            link = snapshot / name
+            blob, link = base / "blobs" / hashes[name], snapshot / name
+            if not blob.exists():
+                with path.open("rb") as source, written_whole(blob) as target:
+                    shutil.copyfileobj(source, target)
             link.unlink(missing_ok=True)
             link.symlink_to(Path("../../blobs") / hashes[name])
     save_bytes(base / "refs" / "main", version.encode())  # last: the version is whole by now
     return version
-
-
-def _store(path: Path, blob: Path) -> None:
-    """Copy a file to its place by hash, whole or not at all, unless it is there."""
-    if not blob.exists():
-        with path.open("rb") as source, written_whole(blob) as target:
-            shutil.copyfileobj(source, target)
 
 
 def pull(

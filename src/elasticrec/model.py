@@ -15,16 +15,8 @@ from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.files import sha256_of
-from elasticrec.model_folder import (
-    NAME,
-    made_folder,
-    new_content,
-    place,
-    plain,
-    read_content,
-    write_content,
-)
+from elasticrec.files import save_bytes, sha256_of
+from elasticrec.model_folder import NAME, made_folder, new_content, place, plain, read_content
 from elasticrec.ordering.order import Order
 from elasticrec.training.table import BlockTable, unit
 
@@ -61,6 +53,7 @@ class Model:
         self.root = root
         self.content = content
         """The content of `model.json`."""
+        self._intact: dict[str, tuple[object, ...]] = {}
 
     def __repr__(self) -> str:
         return f"Model({str(self.root)!r}, {', '.join(self.content['parts']) or 'empty'})"
@@ -69,11 +62,9 @@ class Model:
     def create(cls, root: Path | str) -> Model:
         """The model of a new or empty folder, or of one that is being made."""
         root = made_folder(Path(root))
-        if place(root, NAME).exists():
-            return cls.open(root)
-        model = cls(root, new_content())
-        model._write()
-        return model
+        if not place(root, NAME).exists():
+            cls(root, new_content())._write()
+        return cls.open(root)
 
     @classmethod
     def open(cls, root: Path | str) -> Model:
@@ -84,25 +75,29 @@ class Model:
     def is_finished(self) -> bool:
         """True if its stream was measured, and each part is made from parts that are there."""
         tiled = self.has("table") and self.content["parts"]["table"]["config"].get("score")
-        return self._is_sound("table" if tiled == "tiled" else "curve")
+        return self._is_made("table" if tiled == "tiled" else "curve")
 
-    def _is_sound(self, part: str) -> bool:
-        sources = self.content["parts"][part]["made_from"] if self.has(part) else {}
-        return self.has(part) and all(
-            self._is_sound(n) and self.hash_of(n) == sources[n] for n in sources
-        )
+    def _is_made(self, part: str) -> bool:
+        sources = self.content["parts"]
+        return self._is_current(part) and all(map(self._is_made, sources[part]["made_from"]))
+
+    def _is_current(self, part: str) -> bool:
+        """True if a part was recorded, made from the parts that are in the folder now."""
+        parts = self.content["parts"]
+        sources = parts[part]["made_from"] if part in parts else {}
+        return part in parts and all(n in parts and self.hash_of(n) == sources[n] for n in sources)
 
     def clear(self) -> None:
         """Forget everything, to begin with other data; sequence numbers go on."""
         sequence = self.about.get("sequence", 0)
-        self.__dict__ = {"root": self.root, "content": new_content()}
+        self.__dict__ = Model(self.root, new_content()).__dict__
         self.describe(sequence=sequence)
 
     @property
     def id(self) -> str:
         """Hex sha256 over the hashes of codes and neighbours."""
-        named = [f"{name}:{self.hash_of(name)}" for name in IDENTITY]
-        return hashlib.sha256("|".join(named).encode()).hexdigest()
+        named = "|".join(f"{name}:{self.hash_of(name)}" for name in IDENTITY)
+        return hashlib.sha256(named.encode()).hexdigest()
 
     @property
     def about(self) -> dict[str, Any]:
@@ -125,19 +120,22 @@ class Model:
     def hash_of(self, part: str) -> str:
         """The recorded sha256 of a part's file."""
         if not self.has(part):
-            raise InputError(
-                f"{self.root}: has no {part} yet ({FILES[part]}); `elasticrec fit` makes it"
-            )
+            made = "`elasticrec fit` makes it"
+            raise InputError(f"{self.root}: has no {part} yet ({FILES[part]}); {made}")
         return str(self.content["parts"][part]["sha256"])
 
     def fresh(self, part: str, config: dict[str, Any]) -> bool:
-        """True if a part is there, with these settings, made from the parts in the folder now."""
-        if not self.has(part) or not self.path(part).exists():
+        """True if a part is there, with these settings, made from the parts in the folder now.
+
+        It is relied upon then, with what it was made from: a damaged file is refused by name.
+        """
+        entry = self.content["parts"].get(part)
+        same = self._is_current(part) and self.path(part).exists()
+        if not same or entry["config"] != plain(config):
             return False
-        entry = self.content["parts"][part]
-        sources = entry["made_from"]
-        same = all(self.has(name) and self.hash_of(name) == sources[name] for name in sources)
-        return same and bool(entry["config"] == plain(config))
+        for name in {part, *entry["made_from"]} - {"card"}:  # people may edit a card
+            self._check_file(name)
+        return True
 
     def save_part(
         self,
@@ -148,12 +146,9 @@ class Model:
         config: dict[str, Any] | None = None,
         **about: Any,
     ) -> None:
-        """Write a part and record its hash, its settings, what it was made from, and facts.
+        """Write a part by its `save`, or by such a function; record its hash, settings and sources.
 
         The old record goes before the file changes: one that is cut off here leaves no false hash.
-
-        Args:
-            value: has `save(path)`, or is such a function.
         """
         sources = {name: self.hash_of(name) for name in made_from}
         save = value if callable(value) else value.save
@@ -172,29 +167,33 @@ class Model:
 
     def keep_part(self, part: str, *, made_from: tuple[str, ...]) -> None:
         """Record a part, as it is, as made from the parts that are in the folder now."""
-        if sha256_of(self.path(part)) != self.hash_of(part):
-            raise InputError(f"{self.path(part)}: is damaged, its hash is not model.json's")
+        self._check_file(part)
         entry = self.content["parts"][part]
         entry["made_from"] = {name: self.hash_of(name) for name in made_from}
         self._write()
 
     def check(self, part: str) -> Path:
         """The path of a part, after its file was found to be the recorded one."""
+        path = self._check_file(part)
+        for name, made_from in self.content["parts"][part]["made_from"].items():
+            if self.has(name) and self.hash_of(name) != made_from:
+                other = f"another {name} than the one in {self.root}"
+                raise InputError(f"{path}: was made from {other}; `elasticrec fit` makes it anew")
+        return path
+
+    def _check_file(self, part: str) -> Path:
+        """The path of a part whose file has the recorded hash; an unchanged one is read once."""
         path, wanted = self.path(part), self.hash_of(part)
         try:
-            found = sha256_of(path)
+            found = path.stat()
+            state = (wanted, found.st_ino, found.st_mtime_ns, found.st_size)
+            if self._intact.get(part) != state and sha256_of(path) != wanted:
+                raise InputError(f"{path}: is damaged or was swapped, its hash is not model.json's")
         except FileNotFoundError:
             raise InputError(f"{path}: is missing, `elasticrec fit` makes it anew") from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-        if found != wanted:
-            raise InputError(f"{path}: is damaged or was swapped, its hash is not model.json's")
-        for name, made_from in self.content["parts"][part]["made_from"].items():
-            if self.has(name) and self.hash_of(name) != made_from:
-                raise InputError(
-                    f"{path}: was made from another {name} than the one in {self.root}; "
-                    "`elasticrec fit` makes it anew"
-                )
+        self._intact[part] = state
         return path
 
     @cached_property
@@ -231,8 +230,7 @@ class Model:
     @cached_property
     def curve(self) -> dict[str, Any]:
         """Measured quality by size, and on whom it was measured."""
-        found: dict[str, Any] = json.loads(self.check("curve").read_text(encoding="utf-8"))
-        return found
+        return dict(json.loads(self.check("curve").read_text(encoding="utf-8")))
 
     @property
     def stream_path(self) -> Path:
@@ -242,10 +240,10 @@ class Model:
     def server_vectors(self) -> np.ndarray | None:
         """(U, D) the users' unit vectors, rotated as the codes are; None for `history`."""
         users = self.table.users
-        if users is None:
-            return None
-        return np.asarray(unit(users @ self.codes.rotation), dtype=np.float32)
+        return None if users is None else np.asarray(unit(users @ self.codes.rotation), np.float32)
 
     def _write(self) -> None:
         made = all(self.has(name) for name in IDENTITY)
-        write_content(self.root, {**self.content, "id": self.id} if made else self.content)
+        content = {**self.content, "id": self.id} if made else self.content
+        text = json.dumps(content, indent=1, sort_keys=True) + "\n"
+        save_bytes(self.root / NAME, text.encode())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from elasticrec.errors import InputError
-from elasticrec.files import save_bytes, writing
+from elasticrec.files import writing
 
 FORMAT = "elasticrec model 2"
 """The first field of the file."""
@@ -50,11 +50,6 @@ def read_content(root: Path) -> dict[str, Any]:
     if not sound:
         raise InputError(f"{path}: is damaged, expected what `elasticrec fit` wrote")
     return content
-
-
-def write_content(root: Path, content: dict[str, Any]) -> None:
-    """Write the file into a folder, whole or not at all."""
-    save_bytes(root / NAME, (json.dumps(content, indent=1, sort_keys=True) + "\n").encode())
 
 
 def plain(config: dict[str, Any]) -> dict[str, Any]:

@@ -248,7 +248,7 @@ class ElasticRecommender:
             budget: `5MB`, `512KB`, or bytes.
             ids: `dense` (item numbers), or the data's own: `u32`, `u64` or `text`.
         """
-        from elasticrec.stream.customizing import customize_model
+        from elasticrec.stream.curve import customize_model
 
         size, path = Budget.of(budget), _path(path, "path")
         made = customize_model(self.model, size, path, id_kind=ids)

@@ -216,8 +216,8 @@ class Stages:
         sources = ("codes", "neighbours", "weights", "order")
         if model.fresh("stream", {}) and model.fresh("catalogue", {}):
             return
-        from elasticrec.stream.customizing import write_stream_of
         from elasticrec.stream.side_files import catalogue
+        from elasticrec.stream.writer import write_stream_of
 
         with self._timed("write", "the stream"):
             split = model.split

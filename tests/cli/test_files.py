@@ -3,6 +3,7 @@
 import hashlib
 import json
 import stat
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from elasticrec.stream.index import read_index
 from elasticrec.stream.side_files import WithdrawnList
 from tests.cli.running import refused, run
+from tests.serve.making import servable
+from tests.stream.reference_file import verified
 
 
 def test_the_catalogue_is_the_one_that_the_stream_names(tiny_model, tmp_path):
@@ -48,6 +51,13 @@ def test_vectors_are_for_users_of_models_that_have_them(tiny_model, tiny_vectors
     assert not list(tmp_path.iterdir())
 
 
+def test_a_user_of_whom_nothing_was_learned_has_no_vector(tmp_path):
+    servable(tmp_path / "films", history=False, n_items=300)
+    line = refused("vector", tmp_path / "films", "--user", "u1", "-o", tmp_path / "v")
+    assert "nothing was learned of user 'u1': the vector is 0" in line
+    assert not (tmp_path / "v").exists()
+
+
 @pytest.fixture
 def key(tmp_path):
     pytest.importorskip("cryptography")
@@ -76,7 +86,10 @@ def test_withdrawn_items_are_never_listed(tiny_model, key, tmp_path):
     items.write_text("".join(f"{ids[n]}\n" for n in (70, 3, 14, 3)) + "\nnever-heard-of\n")
     asked = ("withdraw", tiny_model.root, items, "-o", out, "--sequence", 3, "--sign", key)
     assert "3 items withdrawn" in run(*asked)
-    found = WithdrawnList.unpack(out.read_bytes(), public(key))
+    written = out.read_bytes()
+    found = WithdrawnList.unpack(written)
+    unsigned = written[:12] + bytes(4) + written[16:56] + bytes(64) + written[120:]
+    verified(unsigned, written[56:120], public(key), "the list")
     assert (found.numbers.tolist(), found.sequence, found.model_id) == (gone, 3, tiny_model.id)
     with device.open(tiny_model.stream_path) as stream:
         stream.withdraw(out)
@@ -99,6 +112,6 @@ def test_a_list_may_be_empty_but_not_of_something_else(tiny_model, tmp_path):
 
 
 def test_without_cryptography_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("elasticrec.stream.signing.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
     line = refused("keys", "new", "-o", tmp_path / "publisher.key")
     assert line.endswith("pip install 'elasticrec[sign]'")

@@ -12,7 +12,7 @@ import pytest
 from elasticrec.card import verdict
 from elasticrec.changing import extended
 from elasticrec.evaluation.baselines import BASELINES
-from elasticrec.model import Model
+from elasticrec.model import FILES, Model
 from tests.cli.running import refused, run
 
 pytest.importorskip("torch")
@@ -88,6 +88,30 @@ def test_a_stage_starts_from_the_models_own_settings(tiny_copy, tiny_model):
     assert changed.about["preset"]["compression"]["stages"] == 1
     assert changed.about["preset"]["compression"]["min_support"] == 2
     assert changed.codes.n_columns < tiny_model.codes.n_columns
+
+
+@pytest.mark.parametrize(
+    ("command", "part"),
+    [
+        *(("compress", part) for part in ("split", "table", "codes", "neighbours")),
+        *(("order", part) for part in FILES if part not in ("card", "samples", "estimator")),
+    ],
+)
+def test_a_damaged_part_is_refused_where_nothing_is_left_to_do(tiny_copy, command, part):
+    path = tiny_copy / FILES[part]
+    sound = path.read_bytes()
+    path.write_bytes(sound[:-1] + bytes([sound[-1] ^ 1]))
+    assert f"error: {path}: is damaged or was swapped" in refused(command, tiny_copy)
+    assert not (tiny_copy / ".next").exists()
+    path.write_bytes(sound)
+    run(command, tiny_copy)
+
+
+def test_an_edited_card_is_no_damage(tiny_copy):
+    with (tiny_copy / "README.md").open("a") as card:
+        card.write("Ask Ada before you use it.\n")
+    run("order", tiny_copy)
+    assert (tiny_copy / "README.md").read_text().endswith("Ask Ada before you use it.\n")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from elasticrec.ordering.order import Order, OrderConfig, make_order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.levels import NEVER, Levels, climbed
 from elasticrec.space import Budget
-from elasticrec.stream.ids import stored_ids
+from elasticrec.stream.chunk import stored_ids
 from elasticrec.stream.writer import Facts, stream_parts
 
 from .conftest import levels, made_codes

@@ -198,6 +198,14 @@ def test_head_is_get_without_a_body(client, path):
         assert [head.headers.get(n) for n in names] == [got.headers.get(n) for n in names]
 
 
+def test_head_makes_nothing(client, monkeypatch):
+    monkeypatch.setattr("json.dumps", None)
+    monkeypatch.setattr(client.app.state.models, "measure", None)
+    monkeypatch.setattr(client.app.state.metrics, "text", None)
+    for path in ("/models", "/models/books", "/metrics"):
+        assert client.get(path, method="HEAD").status_code == 200
+
+
 def test_head_reads_nothing_of_the_file(client, monkeypatch):
     served = client.app.state.models.served["books"]
     monkeypatch.setattr(served.stream, "read_now", None)

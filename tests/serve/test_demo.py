@@ -17,7 +17,7 @@ def test_it_can_be_served_and_has_titles_and_a_curve():
     served = load("goodbooks", PACKAGED)
     assert served.facts["items"] > 8_000
     assert served.facts["files"].keys() == {"stream", "catalogue", "curve"}
-    catalogue, _ = served.files["catalogue.json"]
+    catalogue = served.files["catalogue.json"]
     assert '"The Book Thief · Markus Zusak"'.encode() in bytes(catalogue.read(0, catalogue.n_bytes))
     assert served.vectors.file("1") is None
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from elasticrec.cli.main import app, load_command
 from elasticrec.serve import page
-from elasticrec.serve.problems import KINDS
+from elasticrec.serve.middleware import KINDS
 from elasticrec.serve.tokens import Keys
 
 ROOT = Path(__file__).resolve().parents[2]

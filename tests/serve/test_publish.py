@@ -20,6 +20,7 @@ from elasticrec.stream.publish import publish
 from elasticrec.stream.side_files import WithdrawnList
 from tests.serve.making import servable
 from tests.serve.nginx import serving
+from tests.stream.reference_file import verified
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def test_a_reader_sees_the_old_list_or_the_new_one(books, tmp_path, monkeypatch)
 
 def test_signing(books, tmp_path):
     pytest.importorskip("cryptography")
-    from elasticrec.stream.signing import load_key, new_key, verify
+    from elasticrec.stream.signing import load_key, new_key
 
     public = bytes.fromhex(new_key(tmp_path / "key").read_text())
     model_id = read_index(books / "stream.elastic").head.model_id.hex()
@@ -141,12 +142,14 @@ def test_signing(books, tmp_path):
     assert entry["signed"]
     signed = tmp_path / "site" / entry["files"]["stream"]
     index, plain = read_index(signed), read_index(books / "stream.elastic")
-    verify(index.head.signed_part(), index.head.signature, public, "the head")
+    verified(index.head.signed_part(), index.head.signature, public, "the head")
     head_bytes = 276 + len(index.head.empty)
     assert signed.read_bytes()[head_bytes:] == (books / "stream.elastic").read_bytes()[head_bytes:]
     assert index.headers == plain.headers
     withdrawn = (tmp_path / "site" / entry["files"]["withdrawn"]).read_bytes()
-    assert WithdrawnList.unpack(withdrawn, public).numbers.tolist() == [3]
+    assert WithdrawnList.unpack(withdrawn).numbers.tolist() == [3]
+    unsigned = withdrawn[:12] + bytes(4) + withdrawn[16:56] + bytes(64) + withdrawn[120:]
+    verified(unsigned, withdrawn[56:120], public, "the list")
 
 
 def run(*words):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from elasticrec.data.ids import Ids
-from elasticrec.stream.ids import stored_ids
+from elasticrec.stream.chunk import stored_ids
 from elasticrec.stream.writer import Facts, stream_parts
 from tests.stream.making import MadeCodes, MadeNeighbours, MadeOrder
 

@@ -7,8 +7,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from elasticrec.data.ids import Ids
 from elasticrec.stream import side_files
-from elasticrec.stream.ids import stored_ids
+from elasticrec.stream.chunk import stored_ids
+from elasticrec.stream.format import Head
 from elasticrec.stream.side_files import WithdrawnList
+from elasticrec.stream.signing import sign_head
 from elasticrec.stream.writer import Facts, stream_parts
 from tests.stream.making import MadeCodes, MadeNeighbours, MadeOrder, stages
 
@@ -99,8 +101,11 @@ def stream(world):
     ids = None
     if world.ids != "dense":
         ids = stored_ids(item_ids(world.ids, world.n_items), world.ids)
-    order, key = MadeOrder.of(world.climbs), KEY if world.signed else None
-    return b"".join(stream_parts(*parts(world), order, facts=facts, ids=ids, key=key))
+    order = MadeOrder.of(world.climbs)
+    head, *chunks = stream_parts(*parts(world), order, facts=facts, ids=ids)
+    if world.signed:
+        head = sign_head(Head.unpack(head), KEY).pack()
+    return b"".join([head, *chunks])
 
 
 def withdrawn(world):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elasticrec.data.ids import Ids
-from elasticrec.stream.ids import stored_ids
+from elasticrec.stream.chunk import stored_ids
 from elasticrec.stream.writer import Facts
 
 

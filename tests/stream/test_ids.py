@@ -4,7 +4,7 @@ import pytest
 
 from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
-from elasticrec.stream.ids import stored_ids
+from elasticrec.stream.chunk import stored_ids
 
 
 def test_payloads_of_numbers():

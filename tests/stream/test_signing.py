@@ -4,10 +4,11 @@ from dataclasses import replace
 import pytest
 
 from elasticrec.errors import InputError
-from elasticrec.stream.format import Head, StreamError
-from elasticrec.stream.signing import load_key, new_key, public_bytes, verify
-from tests.stream.damage import draft, sound
+from elasticrec.stream.format import Head
+from elasticrec.stream.signing import load_key, new_key, public_bytes, sign_head
+from tests.stream.damage import sound
 from tests.stream.golden import KEY
+from tests.stream.reference_file import RefusedError, StreamFile
 
 
 def test_a_new_key_is_private_and_its_public_half_is_beside_it(tmp_path):
@@ -19,18 +20,13 @@ def test_a_new_key_is_private_and_its_public_half_is_beside_it(tmp_path):
         new_key(tmp_path / "key")
 
 
-def verified(head, public):
-    verify(head.signed_part(), head.signature, public, "the stream's head")
-
-
-def test_a_head_is_verified():
-    verified(Head.unpack(sound()), public_bytes(KEY))
-    unsigned = draft()
-    unsigned.key = None
-    with pytest.raises(StreamError, match="is not signed"):
-        verified(Head.unpack(unsigned.file()), public_bytes(KEY))
-    with pytest.raises(StreamError, match="not of the given key"):
-        verified(replace(Head.unpack(sound()), sequence=8), public_bytes(KEY))
+def test_a_signature_covers_the_head():
+    head = Head.unpack(sound())
+    assert sign_head(replace(head, signature=bytes(64)), KEY) == head
+    StreamFile(sign_head(head, KEY).pack() + sound()[len(head.pack()) :], public_bytes(KEY))
+    changed = replace(head, sequence=8).pack() + sound()[len(head.pack()) :]
+    with pytest.raises(RefusedError, match="wrong signature"):
+        StreamFile(changed, public_bytes(KEY))
 
 
 def test_files_that_are_no_keys_are_refused(tmp_path):

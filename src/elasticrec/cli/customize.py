@@ -13,14 +13,8 @@ from elasticrec.cli._settings import JSON
 from elasticrec.errors import InputError
 from elasticrec.files import check_writable, save_bytes
 
-
-class IdKind(StrEnum):
-    """Kinds of id in a file."""
-
-    dense = "dense"
-    u32 = "u32"
-    u64 = "u64"
-    text = "text"
+IdKind = StrEnum("IdKind", ["dense", "u32", "u64", "text"])
+"""Kinds of id in a file."""
 
 
 def customize(
@@ -45,7 +39,7 @@ def customize(
     from elasticrec.addresses import fetched
     from elasticrec.model import Model
     from elasticrec.space import Budget
-    from elasticrec.stream.customizing import customize_model
+    from elasticrec.stream.curve import customize_model
     from elasticrec.stream.index import copy_prefix
 
     size = Budget.parse(budget)
@@ -97,18 +91,20 @@ def vector(
       elasticrec vector MODEL --user 42 -o 42.vector
     """
     from elasticrec.model import Model
-    from elasticrec.stream.side_files import vector_file
+    from elasticrec.stream.side_files import vector_bytes
 
     check_writable(output)
     opened = Model.open(model)
-    if opened.table.users is None:
-        raise InputError(
-            f"{model}: base {opened.table.base} has no user vectors, a device needs only a history"
-        )
+    vectors = opened.server_vectors()
+    if vectors is None:
+        said = f"base {opened.table.base} has no user vectors, a device needs only a history"
+        raise InputError(f"{model}: {said}")
     number = int(opened.split.user_ids.numbers([user])[0])
     if number < 0:
         raise InputError(f"no user {user!r} in the data")
-    content = vector_file(opened.table.users[number], opened.codes.rotation, opened.id)
+    if not vectors[number].any():
+        raise InputError(f"nothing was learned of user {user!r}: the vector is 0")
+    content = vector_bytes(vectors[number], opened.id)
     save_bytes(output, content)
     print(f"{output}: {len(content):,} bytes")
 
@@ -148,7 +144,7 @@ def withdraw(
     if unknown:
         logging.getLogger(__name__).warning("%d of %d ids are unknown, skipped", unknown, len(ids))
     known = np.unique(numbers[numbers >= 0])
-    made = WithdrawnList(opened.id, known, sequence)
-    content = made.pack(None if sign is None else load_key(sign))
+    key = None if sign is None else load_key(sign)
+    content = WithdrawnList(opened.id, known, sequence).pack(key)
     save_bytes(output, content)
     print(f"{output}: {len(known):,} items withdrawn, {len(content):,} bytes")

@@ -72,10 +72,9 @@ def _of_model(model: Any) -> dict[str, Any]:
     if model.has("curve"):
         from elasticrec.stream.curve import whom
 
-        curve = model.curve
-        metric, users = curve["metric"], whom(curve)
-        points = [(f"{p['bytes']:,} bytes", p[metric]) for p in curve["points"]]
-        facts[f"{metric} on {users}"] = [f"{size}: {value:.4f}" for size, value in points]
+        curve, metric = model.curve, model.curve["metric"]
+        points = [f"{each['bytes']:,} bytes: {each[metric]:.4f}" for each in curve["points"]]
+        facts[f"{metric} on {whom(curve)}"] = points
     return facts
 
 
@@ -95,6 +94,7 @@ def _of_stream(index: StreamIndex) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     from elasticrec.stream.curve import prefix_composition
+    from elasticrec.stream.format import ID_KINDS
 
     head, n_bytes = index.head, index.ends[-1]
     runs = prefix_composition(index, n_bytes).runs()
@@ -102,7 +102,7 @@ def _of_stream(index: StreamIndex) -> dict[str, Any]:
         "stream": f"{n_bytes:,} of {head.length:,} bytes, {len(index.ends)} chunks",
         "smallest useful size": f"{head.least:,} bytes",
         "items": f"{head.n_items:,}",
-        "ids": ("dense", "u32", "u64", "text")[head.id_kind],
+        "ids": ID_KINDS[head.id_kind],
         "model id": head.model_id.hex(),
         "trained": datetime.fromtimestamp(head.trained, UTC).date().isoformat(),
         "sequence": head.sequence,

@@ -35,6 +35,7 @@ def serve(
     """
     from elasticrec.files import demo_folder
 
+    # Before the imports below, so that a missing demo is named first.
     listed = (*(models or ()), *((demo_folder() / "models",) if demo else ()))
     from elasticrec.serve.config import ServeConfig
     from elasticrec.serve.connections import run_service

@@ -210,7 +210,7 @@ class Rule:
                 np.savez_compressed(file, kept=kept, group_of_item=groups, about=about)
             return
         from elasticrec.ordering.order import Order
-        from elasticrec.stream.customizing import write_stream_of
+        from elasticrec.stream.writer import write_stream_of
 
         order = Order.of_composition(self.space.composition(customized.candidate))
         write_stream_of(self.model, Path(path), along=order, id_kind=self.id_kind)
@@ -218,6 +218,6 @@ class Rule:
 
 def _id_bytes(ids: Ids, kind: str) -> int:
     """Payload of all ids in a stream."""
-    from elasticrec.stream.ids import stored_ids
+    from elasticrec.stream.chunk import stored_ids
 
     return 0 if kind == "dense" else stored_ids(ids, kind).payload_bytes(0, len(ids))

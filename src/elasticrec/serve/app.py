@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,20 +15,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from elasticrec.errors import InputError
 from elasticrec.serve import monitoring, page
 from elasticrec.serve.config import ServeConfig
-from elasticrec.serve.files import InMemory, file_response
-from elasticrec.serve.middleware import REQUEST_ID, RequestMiddleware
+from elasticrec.serve.files import file_response, held, held_response
+from elasticrec.serve.middleware import REQUEST_ID, Problem, RequestMiddleware
 from elasticrec.serve.models import CATALOGUE, Models, Served
 from elasticrec.serve.monitoring import Metrics
-from elasticrec.serve.problems import Problem
 from elasticrec.serve.tokens import Keys, TokenError, bearer
 from elasticrec.space import Budget
-from elasticrec.stream.publish import models_document
 from elasticrec.stream.release import WITHDRAWN
 
 CACHED = "public, max-age=0, s-maxage=60, must-revalidate, no-transform"
@@ -65,45 +63,40 @@ def create_app(config: ServeConfig) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.models, app.state.metrics, app.state.keys = models, numbers, Keys.load(config.keys)
+    app.state.page = held(page.contents(), packed=page.contents())
     return app
 
 
 def _routes() -> list[Route]:
     """Every route of the service."""
     model = "/models/{name}"
-    listed: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
-        ("/healthz", healthz),
-        ("/readyz", readyz),
-        ("/readyz/{name}", model_readyz),
-        ("/metrics", metrics_text),
-        ("/openapi.json", openapi),
-        ("/models", list_models),
-        (model, model_facts),
-        (f"{model}/stream.elastic", stream),
-        (f"{model}/vector", vector),
-        (f"{model}/{{file}}", beside),
-        ("/", page_file),
-        ("/{file}", page_file),
+    return [
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/readyz/{name}", model_readyz),
+        Route("/metrics", metrics_text),
+        Route("/openapi.json", openapi),
+        Route("/models", list_models),
+        Route(model, model_facts),
+        Route(f"{model}/stream.elastic", stream),
+        Route(f"{model}/vector", vector),
+        Route(f"{model}/{{file}}", beside),
+        Route("/", page_file),
+        Route("/{file}", page_file),
     ]
-    return [Route(path, endpoint) for path, endpoint in listed]
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     """The problem document of a refusal."""
     if isinstance(error, HTTPException):
         error = Problem.of_status(error.status_code, error.detail)
-    if not isinstance(error, Problem):
-        raise error
+    assert isinstance(error, Problem)
     return error.response(request.scope[REQUEST_ID])
 
 
-def _models(request: Request) -> Models:
-    models: Models = request.app.state.models
-    return models
-
-
 def _model(request: Request) -> Served:
-    return _models(request).get(request.path_params["name"])
+    models: Models = request.app.state.models
+    return models.get(request.path_params["name"])
 
 
 def _state(content: dict[str, Any]) -> Response:
@@ -113,22 +106,12 @@ def _state(content: dict[str, Any]) -> Response:
 
 async def list_models(request: Request) -> Response:
     """All models that are served."""
-    served = _models(request).served
-    content = models_document([_facts(served[name], "models/") for name in sorted(served)])
-    return Response(content, headers={"cache-control": CACHED}, media_type=JSON)
+    return Response(request.app.state.models.document, headers=_headers(JSON))
 
 
 async def model_facts(request: Request) -> Response:
     """The facts of one model."""
-    content = json.dumps(_facts(_model(request)), indent=1) + "\n"
-    return Response(content, headers={"cache-control": CACHED}, media_type=JSON)
-
-
-def _facts(served: Served, folder: str = "") -> dict[str, Any]:
-    """A model's facts, with links relative to the document that says them."""
-    files = {part: folder + link for part, link in served.facts["files"].items()}
-    etag = f'"{served.facts["sha256"]}-{served.stream.n_bytes}"'
-    return {**served.facts, "etag": etag, "files": files}
+    return Response(_model(request).document, headers=_headers(JSON))
 
 
 async def stream(request: Request) -> Response:
@@ -143,7 +126,7 @@ async def stream(request: Request) -> Response:
         n_bytes = served.index.longest_prefix(budget)
         called = f"{name}-{budget}.elastic"
     headers = _headers(STREAM) | {"content-disposition": f'attachment; filename="{called}"'}
-    return file_response(request, served.stream, served.facts["sha256"], headers, n_bytes=n_bytes)
+    return file_response(request, served.stream, headers, n_bytes=n_bytes)
 
 
 def _budget(text: str) -> int:
@@ -151,10 +134,9 @@ def _budget(text: str) -> int:
     if not re.fullmatch(BUDGET, text):
         detail = f"budget: {text[:40]!r} is not a size, expected 5MB, 512KB, 1MiB or plain bytes"
         raise Problem("malformed", detail)
-    try:
+    with suppress(InputError):
         return Budget.parse(text).n_bytes
-    except InputError:
-        return 0
+    return 0
 
 
 def _headers(media_type: str) -> dict[str, str]:
@@ -167,12 +149,7 @@ async def beside(request: Request) -> Response:
     served, called = _model(request), request.path_params["file"]
     if called not in served.files or called not in _MEDIA_TYPES:
         raise Problem("no-file", f"the model has no file {called!r}")
-    headers = _headers(_MEDIA_TYPES[called]) | {"vary": "Accept-Encoding"}
-    encodings = request.headers.get("accept-encoding", "")
-    if f"{called}.gz" in served.files and "gzip" in encodings:
-        called, headers["content-encoding"] = f"{called}.gz", "gzip"
-    file, sha256 = served.files[called]
-    return file_response(request, file, sha256, headers)
+    return held_response(request, served.files, called, _headers(_MEDIA_TYPES[called]))
 
 
 async def vector(request: Request) -> Response:
@@ -208,24 +185,26 @@ async def healthz(request: Request) -> Response:  # noqa: ARG001
 
 async def readyz(request: Request) -> Response:
     """The state of every model; 200 while any is served, so that a bad one stops no other."""
-    models = _models(request)
+    models = request.app.state.models
     states = dict.fromkeys(models.served, "ready") | models.failures
     return _state({"status": "ready" if models.served else "not ready", "models": states})
 
 
 async def model_readyz(request: Request) -> Response:
     """The state of one model: 200 while its version on disk is served."""
-    models, name = _models(request), request.path_params["name"]
-    if name not in models.failures:
-        models.get(name)
-    return _state({"status": models.failures.get(name, "ready")})
+    failures, name = request.app.state.models.failures, request.path_params["name"]
+    if name not in failures:
+        _model(request)
+    return _state({"status": failures.get(name, "ready")})
 
 
 async def metrics_text(request: Request) -> Response:
     """Numbers for Prometheus."""
-    _models(request).measure()
-    text = request.app.state.metrics.text()
-    return Response(text, headers={"cache-control": "no-store"}, media_type=monitoring.CONTENT_TYPE)
+    headers = {"cache-control": "no-store", "content-type": monitoring.CONTENT_TYPE}
+    if request.method == "HEAD":  # without a length: only the numbers would tell it
+        return StreamingResponse(iter(()), headers=headers)
+    request.app.state.models.measure()
+    return Response(request.app.state.metrics.text(), headers=headers)
 
 
 async def openapi(request: Request) -> Response:  # noqa: ARG001
@@ -235,12 +214,9 @@ async def openapi(request: Request) -> Response:  # noqa: ARG001
 
 async def page_file(request: Request) -> Response:
     """A file of the page."""
-    name = request.path_params.get("file", page.INDEX)
-    found = page.files().get(name)
-    if found is None or request.path_params.get("file") == page.INDEX:
+    asked = request.path_params.get("file")
+    name, files = asked or page.INDEX, request.app.state.page
+    media_type = page.MEDIA_TYPES.get(Path(name).suffix)
+    if name not in files or asked == page.INDEX or media_type is None:
         raise Problem("not-found", "the service has no such path")
-    content, media_type, sha256 = found
-    headers = {**page.HEADERS, "content-type": media_type, "vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        content, sha256, headers["content-encoding"] = page.packed(name), f"{sha256}-gzip", "gzip"
-    return file_response(request, InMemory(content), sha256, headers)
+    return held_response(request, files, name, page.HEADERS | {"content-type": media_type})

@@ -52,8 +52,9 @@ class Server(uvicorn.Server):
         connections = min(config.connections, files - SPARE_FILES)
         if connections < 1:
             raise InputError(f"{files} open files are allowed, expected more than {SPARE_FILES}")
+        protocol = type("Limited", (Connection,), {"most": connections, "waiting": {}})
         settings = uvicorn.Config(
-            create_app(config), host=host, port=port, http=limited(connections), ws="none",
+            create_app(config), host=host, port=port, http=protocol, ws="none",
             log_config=None, access_log=False, server_header=False,
             timeout_keep_alive=math.ceil(config.idle_seconds),
             timeout_graceful_shutdown=config.shutdown_seconds,
@@ -70,9 +71,7 @@ class Server(uvicorn.Server):
     def sweep(self, now: float) -> None:
         """Close slow connections; the fewer places are free, the less patience is had."""
         limits = self.limits
-        connections = [
-            each for each in self.server_state.connections if isinstance(each, Connection)
-        ]
+        connections: list[Connection] = [*self.server_state.connections]  # type: ignore[list-item]
         busy = sum(each.look(now) for each in connections)
         patience = limits.stall_seconds * (1 - busy / limits.requests)
         patience = min(limits.stall_seconds, max(LEAST_PATIENCE, patience))
@@ -82,8 +81,12 @@ class Server(uvicorn.Server):
 
 
 class Connection(H11Protocol):
-    """One connection, which knows how long it has been doing nothing."""
+    """One of a limited number of connections, which knows how long it has been doing nothing."""
 
+    most: int
+    """Connections that a server keeps open."""
+    waiting: dict[Connection, None]
+    """Those that wait for a request, the longest first."""
     _since = 0.0
     _unsent = 0
     _is_busy = False
@@ -104,51 +107,41 @@ class Connection(H11Protocol):
             return now - self._since > patience
         return now - self._since > (limits.header_seconds if self._is_new else limits.idle_seconds)
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, in place of the one that has waited longest if need be."""
+        if len(self.connections) >= self.most:
+            if not self.waiting:
+                transport.abort()
+                return
+            oldest = next(iter(self.waiting))
+            del self.waiting[oldest]
+            oldest.transport.abort()
+        super().connection_made(transport)
+        self._wait()
 
-def limited(most: int) -> type[Connection]:
-    """The protocol of a server that keeps at most so many connections open."""
-    waiting: dict[Connection, None] = {}  # for a request, the longest first
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self.waiting.pop(self, None)
+        if self.transport is not None:
+            super().connection_lost(exc)
 
-    class Limited(Connection):
-        """One of them."""
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of a request."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.waiting.pop(self, None)
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            """Take the connection, in place of the one that has waited longest if need be."""
-            if len(self.connections) >= most:
-                if not waiting:
-                    transport.abort()
-                    return
-                oldest = next(iter(waiting))
-                del waiting[oldest]
-                oldest.transport.abort()
-            super().connection_made(transport)
-            self._wait()
+    def on_response_complete(self) -> None:
+        """Wait for the next request, unless it is there already."""
+        self._is_new = False
+        self._wait()
+        super().on_response_complete()
+        if not self.cycle.response_complete:
+            self.waiting.pop(self, None)
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            """Forget the connection."""
-            waiting.pop(self, None)
-            if self.transport is not None:
-                super().connection_lost(exc)
-
-        def data_received(self, data: bytes) -> None:
-            """Take bytes of a request."""
-            super().data_received(data)
-            if self.cycle is not None and not self.cycle.response_complete:
-                waiting.pop(self, None)
-
-        def on_response_complete(self) -> None:
-            """Wait for the next request, unless it is there already."""
-            self._is_new = False
-            self._wait()
-            super().on_response_complete()
-            if not self.cycle.response_complete:
-                waiting.pop(self, None)
-
-        def _wait(self) -> None:
-            waiting[self] = None
-            self._since = self.loop.time()
-
-    return Limited
+    def _wait(self) -> None:
+        self.waiting[self] = None
+        self._since = self.loop.time()
 
 
 def unacknowledged(transport: asyncio.Transport) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import errno
+import gzip
+import hashlib
 import os
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -16,19 +17,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from elasticrec.serve.problems import Problem
+from elasticrec.serve.middleware import Problem
 
 CHUNK_BYTES = 128 * 1024
+GZIP_LEVEL = 6
 _RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*", re.IGNORECASE)
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
-_NOT_NOW = (errno.EAGAIN, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 Bytes = bytes | bytearray | memoryview
 
 
 class OpenFile:
     """A file that stays open, so that another one in its place changes no download."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        """Of the whole content, such as its hash; with a length it is the ETag."""
         self._handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._handle)
         self.n_bytes = os.fstat(self._handle).st_size
@@ -40,9 +43,7 @@ class OpenFile:
         buffer = bytearray(length)
         try:
             count = os.preadv(self._handle, [buffer], at, os.RWF_NOWAIT)
-        except OSError as error:
-            if error.errno not in _NOT_NOW:
-                raise
+        except OSError:  # if it is not for the wait, `read` meets it too
             return None
         return buffer if count == length else buffer[:count] or None
 
@@ -54,34 +55,46 @@ class OpenFile:
 class InMemory:
     """A file whose bytes are held."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, name: str) -> None:
+        self.name = name
         self._content = memoryview(content)
         self.n_bytes = len(content)
-
-    def read_now(self, at: int, length: int) -> Bytes | None:
-        """Bytes of the file."""
-        return self.read(at, length)
 
     def read(self, at: int, length: int) -> Bytes:
         """Bytes of the file."""
         return self._content[at : at + length]
 
+    read_now = read
+
+
+def held(contents: Mapping[str, bytes], packed: Iterable[str]) -> dict[str, InMemory]:
+    """Contents as files by name, and some of them after gzip as NAME.gz."""
+    files = {name: InMemory(b, hashlib.sha256(b).hexdigest()) for name, b in contents.items()}
+    for name in packed:
+        content = gzip.compress(contents[name], GZIP_LEVEL, mtime=0)
+        files[f"{name}.gz"] = InMemory(content, f"{files[name].name}-gzip")
+    return files
+
+
+def held_response(
+    request: Request, files: Mapping[str, InMemory], name: str, headers: Mapping[str, str]
+) -> Response:
+    """The answer to a request for a file, packed where it can be and the client unpacks it."""
+    headers = {**headers, "vary": "Accept-Encoding"}
+    if f"{name}.gz" in files and "gzip" in request.headers.get("accept-encoding", ""):
+        name, headers["content-encoding"] = f"{name}.gz", "gzip"
+    return file_response(request, files[name], headers)
+
 
 def file_response(
     request: Request,
     file: OpenFile | InMemory,
-    name: str,
     headers: Mapping[str, str],
     *,
     n_bytes: int | None = None,
 ) -> Response:
-    """The answer to a request for the first bytes of a file: 200, 206, 304, or a refusal.
-
-    Args:
-        name: of the content of the whole file, such as its hash; with the length it is the ETag.
-        n_bytes: length of what is offered; by default the whole file.
-    """
-    length = file.n_bytes if n_bytes is None else n_bytes
+    """The answer to a request for the first bytes of a file, by default all: 200, 206, 304, 4xx."""
+    name, length = file.name, file.n_bytes if n_bytes is None else n_bytes
     tag = f"{name}-{length}"
     if _is_known(request.headers, tag):
         kept = {k: headers[k] for k in ("cache-control", "vary") if k in headers}
@@ -144,16 +157,10 @@ class FileBody(Response):
     """A part of a file as the body of a response."""
 
     def __init__(
-        self,
-        file: OpenFile | InMemory,
-        start: int,
-        stop: int,
-        status_code: int,
-        headers: Mapping[str, str],
+        self, file: OpenFile | InMemory, start: int, stop: int, status: int, headers: dict[str, str]
     ) -> None:
-        self.status_code, self.background, self.body = status_code, None, b""
+        super().__init__(None, status, headers)
         self._file, self._start, self._stop = file, start, stop
-        self.raw_headers = [(k.encode("latin-1"), v.encode("latin-1")) for k, v in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send headers and body."""

@@ -1,12 +1,17 @@
-"""RequestMiddleware: the limits, request id, headers, log line and metrics of every request."""
+"""The limits, request id, headers, log line and metrics of every request, and its refusals.
+
+A refusal is a problem document (RFC 9457) with a type that programs can read.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import secrets
 import time
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -15,7 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from elasticrec.serve.config import ServeConfig
 from elasticrec.serve.monitoring import Metrics
-from elasticrec.serve.problems import Problem
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +33,65 @@ CORS = {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "ETag, Content-Range, Accept-Ranges, X-Request-Id",
 }
-PREFLIGHT = CORS | {
+PREFLIGHT = {
     "access-control-allow-methods": "GET, HEAD",
     "access-control-allow-headers": "Accept, If-Match, If-None-Match, If-Range, Range",
     "access-control-max-age": "86400",
 }
+
+
+PREFIX = "urn:elasticrec:problem:"
+
+KINDS: dict[str, tuple[int, str]] = {
+    "malformed": (400, "The request is malformed"),
+    "unauthorized": (401, "A valid token is needed"),
+    "forbidden": (403, "The token is for another model"),
+    "not-found": (404, "There is nothing here"),
+    "unknown-model": (404, "There is no such model"),
+    "no-file": (404, "The model has no such file"),
+    "no-vector": (404, "There is no such vector"),
+    "budget-too-small": (404, "No stream is that small"),
+    "method-not-allowed": (405, "This can only be read"),
+    "precondition-failed": (412, "The file is not the expected one"),
+    "body-too-large": (413, "Requests have no body"),
+    "url-too-long": (414, "The URL is too long"),
+    "range-not-satisfiable": (416, "The file has no such range"),
+    "headers-too-large": (431, "The headers are too long"),
+    "internal": (500, "The service made a mistake"),
+    "busy": (503, "The service is busy"),
+    "not-ready": (503, "The model is not ready"),
+}
+"""All kinds of problems: status and title. The kind is the end of the document's `type`."""
+
+
+class Problem(Exception):  # noqa: N818 - the standard's own word
+    """A refusal."""
+
+    def __init__(
+        self, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
+    ) -> None:
+        """A refusal of a kind; `members` are further facts that programs may read."""
+        super().__init__(detail)
+        self.kind, self.detail, self.members = kind, detail, members
+        self.status, self.title = KINDS[kind]
+        self.headers = dict(headers or {})
+
+    @classmethod
+    def of_status(cls, status: int, detail: str) -> Problem:
+        """The problem behind a bare status of the framework."""
+        fallback = "malformed" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "internal"
+        kind = {404: "not-found", 405: "method-not-allowed"}.get(status, fallback)
+        return cls(kind, detail, headers={"allow": "GET, HEAD"} if status == 405 else None)
+
+    def response(self, request_id: str) -> Response:
+        """The document as a response."""
+        content = {
+            "type": PREFIX + self.kind, "title": self.title, "status": self.status,
+            "detail": self.detail, "request_id": request_id, **self.members,
+        }  # fmt: skip
+        headers = {"cache-control": "no-store", **self.headers}
+        body = json.dumps(content, ensure_ascii=False)
+        return Response(body, self.status, headers, "application/problem+json")
 
 
 class RequestMiddleware:
@@ -104,14 +162,10 @@ class RequestMiddleware:
         self._metrics.sent.add(sent.n_bytes, route)
         level = logging.DEBUG if scope["path"] in QUIET else logging.INFO
         if log.isEnabledFor(level):
-            about: Mapping[str, Any] = {
-                "request_id": scope[REQUEST_ID],
-                "method": method,
-                "route": route,
-                "status": sent.status,
-                "bytes": sent.n_bytes,
-                "ms": round(seconds * 1e3, 2),
-            }
+            about = {
+                "request_id": scope[REQUEST_ID], "method": method, "route": route,
+                "status": sent.status, "bytes": sent.n_bytes, "ms": round(seconds * 1e3, 2),
+            }  # fmt: skip
             log.log(level, "request", extra=about)
 
 
@@ -120,19 +174,16 @@ class Sent:
 
     def __init__(self, send: Send, scope: Scope) -> None:
         self._send, self._is_head = send, scope["method"] == "HEAD"
-        self._added = {"x-request-id": scope[REQUEST_ID], "x-content-type-options": "nosniff"}
-        if _PUBLIC.fullmatch(scope["path"]):
-            self._added |= CORS
+        added = {"x-request-id": scope[REQUEST_ID], "x-content-type-options": "nosniff"}
+        added |= CORS if _PUBLIC.fullmatch(scope["path"]) else {}
+        self._added = [(name.encode(), value.encode()) for name, value in added.items()]
         self.status, self.n_bytes = 0, 0
 
     async def __call__(self, message: Message) -> None:
         """Pass one message on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            present = {name for name, _ in message["headers"]}
-            more = [(k.encode(), v.encode()) for k, v in self._added.items()]
-            listed = [*message["headers"], *(pair for pair in more if pair[0] not in present)]
-            message = {**message, "headers": listed}
+            message = {**message, "headers": [*message["headers"], *self._added]}
         elif message["type"] == "http.response.body":
             if self._is_head:
                 message = {**message, "body": b""}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import hashlib
+import json
 import logging
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,20 +20,20 @@ from elasticrec.addresses import is_address
 from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
 from elasticrec.model import FILES, Model
-from elasticrec.serve.files import InMemory, OpenFile
+from elasticrec.model_folder import NAME as MODEL
+from elasticrec.serve.files import InMemory, OpenFile, held
+from elasticrec.serve.middleware import Problem
 from elasticrec.serve.mirror import Mirror
 from elasticrec.serve.monitoring import Metrics
-from elasticrec.serve.problems import Problem
 from elasticrec.stream.index import StreamIndex
-from elasticrec.stream.publish import NAME
+from elasticrec.stream.publish import NAME, models_document
 from elasticrec.stream.release import WITHDRAWN, Release
 from elasticrec.stream.side_files import vector_bytes
 
 log = logging.getLogger(__name__)
 
 CATALOGUE = FILES["catalogue"]
-GZIP_LEVEL = 6
-Signature = tuple[tuple[int, int, int] | None, ...]
+Signature = tuple[tuple[str, int, int, int], ...]
 """Changes whenever one of a folder's served files does."""
 
 
@@ -43,10 +43,12 @@ class Served:
 
     index: StreamIndex
     stream: OpenFile
-    files: dict[str, tuple[InMemory, str]]
-    """Files beside the stream by name, and what their ETags begin with."""
+    files: dict[str, InMemory]
+    """Files beside the stream by name; the catalogue is there after gzip, too."""
     facts: dict[str, Any]
     """The entry of the list of models; its links are relative to `/models/`."""
+    document: bytes
+    """The facts as JSON."""
     vectors: Vectors
 
 
@@ -66,23 +68,20 @@ class Vectors:
             log.warning("vectors not loaded", extra={"reason": str(error)})
             raise Problem("not-ready", "vectors could not be loaded; the log says why") from None
         number = int(ids.numbers([user])[0]) if len(vectors) else -1
-        if number < 0 or not vectors[number].any():
+        if number < 0 or not (vectors[number].any() and np.isfinite(vectors[number]).all()):
             return None
         return vector_bytes(vectors[number], self._model_id)
 
     @cached_property
     def _read(self) -> tuple[Ids, np.ndarray]:
-        """Original user ids, and (U, D) half-precision vectors of length 1, or 0 where none is."""
+        """Original user ids, and (U, D) half-precision vectors of length 1, or 0 for none."""
         model = Model.open(self._root)
         vectors = model.server_vectors() if model.has("table") else None
         if vectors is None:
             return Ids.of([]), np.empty((0, 0), dtype=np.float16)
         if model.id != self._model_id:
             raise InputError(f"{self._root}: is another model now, expected {self._model_id}")
-        lengths = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-        usable = np.isfinite(lengths) & (lengths > 0)
-        halves = np.where(usable, vectors / np.where(usable, lengths, 1), 0).astype(np.float16)
-        return model.split.user_ids, halves
+        return model.split.user_ids, vectors.astype(np.float16)
 
 
 class Models:
@@ -97,6 +96,8 @@ class Models:
         self._missing: set[str] = set()
         self.served: dict[str, Served] = {}
         """Never changed, only replaced."""
+        self.document = models_document([])
+        """The list of models as JSON."""
         self.failures: dict[str, str] = {}
         """Why the version on disk is not served, in one line."""
 
@@ -128,7 +129,7 @@ class Models:
         found = find_models(self._paths)
         gone = (self.served.keys() | self.failures.keys()) - found.keys()
         for name in gone & self._missing:  # twice in a row: a rename takes a moment
-            self.served = {key: value for key, value in self.served.items() if key != name}
+            self._serve({key: value for key, value in self.served.items() if key != name})
             self.failures.pop(name, None)
             log.warning("model is gone", extra={"model": name})
         self._missing = gone
@@ -155,9 +156,17 @@ class Models:
             return
         self._seen[name] = signature
         self.failures.pop(name, None)
-        self.served = {**self.served, name: served}
+        self._serve({**self.served, name: served})
         self._metrics.loads.add(1, name)
         log.info("model loaded", extra={"model": name, "model_id": served.facts["model_id"]})
+
+    def _serve(self, served: dict[str, Served]) -> None:
+        """Replace the models that are served, and their list."""
+        entries = []
+        for _, each in sorted(served.items()):
+            files = {part: f"models/{link}" for part, link in each.facts["files"].items()}
+            entries.append({**each.facts, "files": files})
+        self.served, self.document = served, models_document(entries)
 
     def close(self) -> None:
         """Remove what was copied."""
@@ -166,40 +175,31 @@ class Models:
 
     def measure(self) -> None:
         """Set the gauges of the models."""
-        self._metrics.models.values = {
-            (n, s.facts["model_id"]): [1.0] for n, s in self.served.items()
-        }
-        ready: dict[tuple[str, ...], list[float]]
-        ready = {(n,): [float(n not in self.failures)] for n in self.served.keys() | self.failures}
-        self._metrics.ready.values = ready
+        served, failures, metrics = self.served, self.failures, self._metrics
+        metrics.models.values = {(n, s.facts["model_id"]): [1.0] for n, s in served.items()}
+        metrics.ready.values = {(n,): [float(n not in failures)] for n in served | failures}
 
 
 def load(name: str, root: Path) -> Served:
     """The model in a folder, every file checked against the hash that is recorded of it."""
     release = Release.of(root)
-    files = {
-        file: (InMemory(content), hashlib.sha256(content).hexdigest())
-        for file, content in release.beside.items()
-    }
-    if CATALOGUE in files:
-        packed = gzip.compress(release.beside[CATALOGUE], GZIP_LEVEL, mtime=0)
-        files[f"{CATALOGUE}.gz"] = (InMemory(packed), f"{files[CATALOGUE][1]}-gzip")
+    files = held(release.beside, packed={CATALOGUE} & release.beside.keys())
     links = {file.partition(".")[0]: f"{name}/{file}" for file in release.beside}
-    return Served(
-        release.index, OpenFile(release.stream), files,
-        release.facts(name, {"stream": f"{name}/{FILES['stream']}"} | links),
-        Vectors(root, release.index.head.model_id.hex()),
-    )  # fmt: skip
+    facts = release.facts(name, {"stream": f"{name}/{FILES['stream']}"} | links)
+    facts["etag"] = f'"{facts["sha256"]}-{facts["bytes"]}"'
+    document = (json.dumps(facts, indent=1) + "\n").encode()
+    vectors = Vectors(root, facts["model_id"])
+    stream = OpenFile(release.stream, release.sha256)
+    return Served(release.index, stream, files, facts, document, vectors)
 
 
 def find_models(paths: tuple[Path, ...]) -> dict[str, Path]:
     """Model folders by name: the given ones, and those inside given folders."""
     found: dict[str, Path] = {}
     for path in paths:
-        inside = [path] if (path / "model.json").exists() else sorted(_folders(path))
-        for root in inside:
+        for root in [path] if (path / MODEL).exists() else sorted(path.glob("*")):
             name = Path(os.path.abspath(root)).name  # a link's own name
-            if NAME.fullmatch(name) and (root / "model.json").exists():
+            if NAME.fullmatch(name) and (root / MODEL).exists():
                 found.setdefault(name, root)
     return found
 
@@ -215,22 +215,12 @@ def check_models(paths: tuple[Path | str, ...]) -> None:
             )
 
 
-def _folders(path: Path) -> list[Path]:
-    try:
-        return [entry for entry in path.iterdir() if entry.is_dir()]
-    except OSError:
-        return []
-
-
 def _signature(root: Path) -> Signature:
-    """The inode, time and size of each file that is served; None for one that is not there."""
-    names = ("model.json", FILES["stream"], FILES["curve"], CATALOGUE, WITHDRAWN)
-    return tuple(_state(root / name) for name in names)
-
-
-def _state(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    """Name, inode, time and size of each file that is served and there."""
+    names = (MODEL, FILES["stream"], FILES["curve"], CATALOGUE, WITHDRAWN)
+    states = []
+    for name in names:
+        with suppress(FileNotFoundError):
+            found = (root / name).stat()
+            states.append((name, found.st_ino, found.st_mtime_ns, found.st_size))
+    return tuple(states)

@@ -13,7 +13,9 @@ import sys
 import time
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -118,11 +120,10 @@ def _number(value: float) -> str:
 
 def _resident_bytes() -> int:
     """Memory of this process; 0 where the system does not say."""
-    try:
+    with suppress(OSError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 class JsonLines(logging.Formatter):
@@ -130,9 +131,9 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        made = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None)
         line: dict[str, Any] = {
-            "time": f"{seconds}.{int(record.msecs):03}Z",
+            "time": f"{made.isoformat(timespec='milliseconds')}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),

@@ -1,9 +1,13 @@
-"""The curve: measured quality of a stream's prefixes, by size."""
+"""The curve: measured quality of a stream's prefixes, by size; and the file of a budget."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,11 @@ from elasticrec.ordering.search import OrderSearchConfig, some_persons
 from elasticrec.settings import Count, Positive, check
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import Kind
-from elasticrec.stream.index import StreamIndex, read_index
+from elasticrec.stream.index import StreamIndex, copy_prefix, read_index
+from elasticrec.stream.writer import write_stream_of
+
+LINES = {"full": "trained vectors", "itemknn": "ItemKNN", "popularity": "popularity"}
+"""Beside the sizes of a curve stand the vectors that it was made from, and baselines."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +66,15 @@ def curve_of(
     metrics = (metric, *config.others)
     index = read_index(model.stream_path)
     points = []
+    on: dict[str, Any] = {"users": users, "metrics": metrics, "device": device}
+    on["part"] = "validation"
     for n_bytes in curve_sizes(index, config.sizes):
-        composition = prefix_composition(index, n_bytes)
-        found = evaluate_composition(
-            model, composition, part="validation", users=users, metrics=metrics, device=device
-        )
+        found = evaluate_composition(model, prefix_composition(index, n_bytes), **on)
         point = {"bytes": n_bytes, "bytes_per_item": round(n_bytes / split.n_items, 2)}
         points.append({**point, **_rounded(found.metrics)})
         report("measure", f"{n_bytes:,} bytes: {metric} {found.metrics[metric]:.4f}")
     asked = queries_of(split, "validation", users)
-    full = evaluate(model.table, split, part="validation", users=users, metrics=metrics,
-                    device=device)  # fmt: skip
+    full = evaluate(model.table, split, **on)
     beside = evaluate_baselines(asked, metrics, config.baselines)
     strongest = max(beside, key=lambda name: beside[name].metrics[metric])
     return {
@@ -103,8 +109,7 @@ def curve_persons(split: Split, n: int, fewest: int, chose: int, seed: int) -> n
 def curve_sizes(index: StreamIndex, sizes: tuple[float, ...]) -> list[int]:
     """Ends of prefixes at round sizes, from the smallest useful one to the whole stream."""
     least, whole = index.head.least, index.ends[-1]
-    powers = range(3, 13)
-    wanted = [int(size * 10**power) for power in powers for size in sizes]
+    wanted = [int(size * 10**power) for power in range(3, 13) for size in sizes]
     ends = [index.longest_prefix(size) for size in wanted if least <= size < whole]
     return sorted({index.longest_prefix(least), *ends, whole})
 
@@ -151,20 +156,11 @@ def evaluate_stream(
     return replace(found, baselines=evaluate_baselines(queries_of(model.split, part), names))
 
 
-def evaluate_composition(
-    model: Model,
-    composition: Composition,
-    *,
-    part: Part = "test",
-    users: np.ndarray | None = None,
-    metrics: Iterable[str] = DEFAULT_METRICS,
-    device: str = "auto",
-) -> Evaluation:
-    """Evaluate any composition of a model on the items of some users, or all, in a part."""
+def evaluate_composition(model: Model, composition: Composition, **asked: Any) -> Evaluation:
+    """Evaluate any composition of a model; `asked` are part, users, metrics and device."""
     return measure(
-        model.codes, model.neighbours, model.weights, composition, model.split, part=part,
-        users=users, person=person_of(model), vectors=model.server_vectors(), metrics=metrics,
-        device=device,
+        model.codes, model.neighbours, model.weights, composition, model.split,
+        person=person_of(model), vectors=model.server_vectors(), **asked,
     )  # fmt: skip
 
 
@@ -173,5 +169,41 @@ def person_of(model: Model) -> Person:
     return "history" if model.table.users is None else "vector"
 
 
-LINES = {"full": "trained vectors", "itemknn": "ItemKNN", "popularity": "popularity"}
-"""Beside the sizes of a curve stand the vectors that it was made from, and baselines."""
+def customize_model(
+    model: Model, budget: Budget, output: Path | str, *, id_kind: str = "dense"
+) -> dict[str, Any]:
+    """Write the longest prefix of a model's stream within a budget; its bytes and quality.
+
+    Its quality is that of the curve's nearest smaller point. A file with ids ranks as the file
+    with dense ids that holds the same codes.
+    """
+    if id_kind == "dense":
+        n_bytes = copy_prefix(model.stream_path, budget.n_bytes, output)
+        return {"bytes": n_bytes, "quality": _from_curve(model, n_bytes)}
+    with TemporaryDirectory(dir=Path(output).parent) as folder:
+        whole = Path(folder) / "stream.elastic"
+        write_stream_of(model, whole, id_kind=id_kind)
+        n_bytes = copy_prefix(whole, budget.n_bytes, output)
+    return {"bytes": n_bytes, "quality": _from_curve(model, _with_dense_ids(model, output))}
+
+
+def _with_dense_ids(model: Model, path: Path | str) -> int:
+    """Bytes of the prefix of a model's stream that holds no more codes than a file with ids."""
+    dense, held = read_index(model.stream_path), _held(read_index(path))[-1]
+    return dense.ends[bisect_right(_held(dense), held) - 1]
+
+
+def _held(index: StreamIndex) -> list[int]:
+    """Bytes of codes and slots of neighbours that items have after each chunk."""
+    kinds = (Kind.CODES, Kind.NEIGHBOURS)
+    return [*accumulate(x.count if x.kind in kinds else 0 for x in index.headers)]
+
+
+def _from_curve(model: Model, n_bytes: int) -> str | None:
+    """The measured quality of the largest point that is not larger."""
+    curve = model.curve if model.has("curve") else {"points": []}
+    known = [point for point in curve["points"] if point["bytes"] <= n_bytes]
+    if not known:
+        return None
+    metric, point = curve["metric"], known[-1]
+    return f"{metric} {point[metric]:.4f} measured at {point['bytes']:,} bytes on {whom(curve)}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -16,12 +18,12 @@ from elasticrec.stream.chunk import (
     COLUMN_ENTRY,
     ChunkHeader,
     Kind,
+    StoredIds,
     column_entry,
     neighbour_bytes,
     slot_payload,
 )
 from elasticrec.stream.format import FREE_CHUNKS, LEAST_STRIDE, MAX_CODEBOOKS, MAX_SCALE, head_bytes
-from elasticrec.stream.ids import StoredIds
 
 
 def largest_chunk(start: int) -> int:
@@ -35,9 +37,9 @@ def largest_chunk(start: int) -> int:
 
 def runs(order: Order, start: int, stop: int) -> list[tuple[int, int, int, int]]:
     """(kind, which, first, count) of some climbs, neighbouring ranges of one column joined."""
-    columns = (each[start:stop].tolist() for each in (order.kind, order.which, order.first))
+    fields = (order.kind, order.which, order.first, order.count)
     joined: list[tuple[int, int, int, int]] = []
-    for kind, which, first, n in zip(*columns, order.count[start:stop].tolist(), strict=True):
+    for kind, which, first, n in zip(*(f[start:stop].tolist() for f in fields), strict=True):
         before = joined[-1] if joined else (-1, 0, 0, 0)
         if before[:2] == (kind, which) and first == before[2] + before[3]:
             joined[-1] = (kind, which, before[2], before[3] + n)
@@ -83,7 +85,10 @@ class Cutter:
         self.has[kind, first : first + count] += 1
         if kind == COLUMN:
             self._open_columns(which)
-        for start, n in self._cuts(first, count, self._step_bytes(kind)):
+            cuts = self._cuts(first, count, lambda _, n: n)
+        else:
+            cuts = self._cuts(first, count, lambda _, n: neighbour_bytes(n, self.n_items))
+        for start, n in cuts:
             self._give_ids(start + n)
             if kind == COLUMN:
                 payload = self.codes.data[which, start : start + n].tobytes()
@@ -113,26 +118,18 @@ class Cutter:
                 f"expected {name} {int(self.has[kind, item])}"
             )
 
-    def _step_bytes(self, kind: int) -> Callable[[int, int], int]:
-        """(first item, count) → payload bytes of a chunk of this kind of climb."""
-        if kind == COLUMN:
-            return lambda _, count: count
-        return lambda _, count: neighbour_bytes(count, self.n_items)
-
     def _open_columns(self, column: int) -> None:
         """Write codebooks and COLUMNS until a column is open."""
         columns = self.codes.columns
         while self.opened <= column:
             book = int(columns[self.opened, 0])
             self._give_codebook(book)
-            stop = self.opened
-            while stop < len(columns) and int(columns[stop, 0]) == book:
-                stop += 1
-            entries = [self._column(number) for number in range(self.opened, stop)]
+            others = np.flatnonzero(columns[self.opened :, 0] != book)
+            stop = self.opened + int(others[0]) if len(others) else len(columns)
             for start, n in self._cuts(
                 self.opened, stop - self.opened, lambda _, n: COLUMN_ENTRY * n
             ):
-                part = entries[start - self.opened : start - self.opened + n]
+                part = [self._column(number) for number in range(start, start + n)]
                 self._add(Kind.COLUMNS, b"".join(part), start, 0, n)
             self.opened = stop
 
@@ -173,8 +170,7 @@ class Cutter:
         """Write the ids of all items below `stop` that have not come yet."""
         if self.ids is None or stop <= self.known:
             return
-        cuts = self._cuts(self.known, stop - self.known, self.ids.payload_bytes)
-        for start, n in cuts:
+        for start, n in self._cuts(self.known, stop - self.known, self.ids.payload_bytes):
             self._add(Kind.IDS, self.ids.payload(start, n), 0, start, n)
         self.known = stop
 
@@ -184,8 +180,10 @@ class Cutter:
         """(first, count) of chunks that are as even as can be, each within the room there is."""
         while count:
             n = count
-            if self.least:
-                n = _fitting(first, count, largest_chunk(self.at) - CHUNK_HEADER, payload_bytes)
+            if self.least:  # behind the smallest useful prefix
+                room = largest_chunk(self.at) - CHUNK_HEADER
+                take = partial(payload_bytes, first)
+                n = max(1, bisect_right(range(1, count + 1), room, key=take))
                 even = -(-count // -(-count // n))
                 n = min(n, -(-even // 8) * 8)
             yield first, n
@@ -196,23 +194,10 @@ class Cutter:
     ) -> None:
         """Append a chunk."""
         number = len(self.chunks)
-        if self.at < LEAST_STRIDE * (number - FREE_CHUNKS):
-            raise InputError(
-                f"chunk {number} would start at byte {self.at}, expected "
-                f"{LEAST_STRIDE * (number - FREE_CHUNKS)} or later: fewer, larger climbs"
-            )
+        earliest = LEAST_STRIDE * (number - FREE_CHUNKS)
+        if self.at < earliest:
+            said = f"expected {earliest} or later: fewer, larger climbs"
+            raise InputError(f"chunk {number} would start at byte {self.at}, {said}")
         header = ChunkHeader(len(payload), kind, width, which, first, count)
         self.chunks.append((header, payload))
         self.at += header.chunk_bytes
-
-
-def _fitting(first: int, count: int, room: int, payload_bytes: Callable[[int, int], int]) -> int:
-    """Most items, at least one, whose payload takes at most `room` bytes."""
-    low, high = 1, count
-    while low < high:
-        middle = (low + high + 1) // 2
-        if payload_bytes(first, middle) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return low

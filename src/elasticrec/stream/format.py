@@ -25,6 +25,11 @@ FIRST_PART = 196
 """Bytes of the head before the vector of a person with an empty history."""
 
 _FIRST = struct.Struct("<8sHHIBBBBIQQQQ32s32s16H28s4f")
+_FIELDS = (
+    "n_blocks", "n_items", "id_kind", "cosine", "vector_person", "support", "zero", "sequence",
+    "trained", "least", "length", "model_id", "catalogue",
+)  # fmt: skip
+"""Fields between the version and the votes; `zero` is reserved."""
 
 
 class StreamError(InputError):
@@ -78,13 +83,9 @@ class Head:
     def signed_part(self) -> bytes:
         """The bytes that a signature covers: everything before it."""
         self.check()
-        first = _FIRST.pack(
-            MAGIC, VERSION, self.n_blocks, self.n_items, self.id_kind, self.cosine,
-            self.vector_person, self.support, 0, self.sequence, self.trained, self.least,
-            self.length, self.model_id, self.catalogue, *self.votes, self.popularity, self.unit,
-            self.recency, *self.weights,
-        )  # fmt: skip
-        return first + self.empty + self.link
+        fields = [getattr(self, name, 0) for name in _FIELDS]
+        rest = (*self.votes, self.popularity, self.unit, self.recency, *self.weights)
+        return _FIRST.pack(MAGIC, VERSION, *fields, *rest) + self.empty + self.link
 
     def pack(self) -> bytes:
         """The whole head with its checksum."""
@@ -98,25 +99,24 @@ class Head:
             len(data) >= FIRST_PART and data[:8] == MAGIC,
             f"{len(data)} bytes that begin with {data[:8]!r}, expected the head of a stream",
         )
-        fields = _FIRST.unpack_from(data)
-        _, version, n_blocks, n_items, id_kind, cosine, person, support, zero = fields[:9]
+        _, version, *found = _FIRST.unpack_from(data)
+        fields = dict(zip(_FIELDS, found[: len(_FIELDS)], strict=True))
+        *votes, popularity, unit, recency, history, vector = found[len(_FIELDS) :]
+        n_blocks, cosine, person = (fields[n] for n in ("n_blocks", "cosine", "vector_person"))
+        zero = fields.pop("zero")
         need(version == VERSION, f"a stream of version {version}, expected version {VERSION}")
         need(1 <= n_blocks <= MAX_BLOCKS, f"{n_blocks} blocks, expected 1 to {MAX_BLOCKS}")
         end = head_bytes(n_blocks)
         need(len(data) >= end, f"{len(data)} bytes, expected a head of {end}")
-        found, made = struct.unpack_from("<I", data, end - 4)[0], zlib.crc32(data[: end - 4])
-        need(found == made, f"the head's CRC is {found:08x}, its bytes give {made:08x}")
+        crc, made = struct.unpack_from("<I", data, end - 4)[0], zlib.crc32(data[: end - 4])
+        need(crc == made, f"the head's CRC is {crc:08x}, its bytes give {made:08x}")
         need(cosine <= 1 and person <= 1, f"score {cosine}, person {person}, expected 0 or 1")
         need(zero == 0, f"reserved bytes of the head are {zero}, expected 0")
-        sequence, trained, least, length, model_id, catalogue, *votes = fields[9:31]
-        popularity, unit, recency, *weights = fields[31:]
+        fields |= {"cosine": bool(cosine), "vector_person": bool(person)}
         head = cls(
-            n_blocks=n_blocks, n_items=n_items, id_kind=id_kind, cosine=bool(cosine),
-            vector_person=bool(person), support=support, sequence=sequence, trained=trained,
-            least=least, length=length, model_id=model_id, catalogue=catalogue, votes=tuple(votes),
-            popularity=popularity, unit=unit, recency=recency, weights=tuple(weights),
-            empty=data[FIRST_PART : end - 80], link=data[end - 80 : end - 68],
-            signature=data[end - 68 : end - 4],
+            **fields, votes=tuple(votes), popularity=popularity, unit=unit, recency=recency,
+            weights=(history, vector), empty=data[FIRST_PART : end - 80],
+            link=data[end - 80 : end - 68], signature=data[end - 68 : end - 4],
         )  # fmt: skip
         head.check()
         return head

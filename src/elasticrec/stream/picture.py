@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from elasticrec.errors import InputError
@@ -35,6 +36,8 @@ STYLE = {
     "svg.hashsalt": "elasticrec",
 }
 """What matplotlib draws with."""
+GAP = 0.06
+"""Least distance of two names, as a share of the height."""
 _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 _STEPS = ((1, 2, 5), (1, 3), (1,))
 _FINE_STEPS = (tuple(n / 2 for n in range(2, 20)), tuple(n / 10 for n in range(10, 100)))
@@ -55,29 +58,22 @@ class Line:
     """A quality that does not depend on the size: a dashed line over the whole width."""
 
 
-def draw_lines(
-    axes: Axes, lines: Sequence[Line], text: Callable[[float], str], *, gap: float = 0.06
-) -> None:
-    """Draw quality by the logarithm of size; names are a share of the height apart, `gap`."""
+def draw_lines(axes: Axes, lines: Sequence[Line], text: Callable[[float], str]) -> None:
+    """Draw quality by the logarithm of size; every line is named at its right end."""
     sizes = [size for line in lines for size in line.points]
     low, high = min(sizes), max(sizes)
     if low == high:
         low, high = low / 2, high * 2
     ends = []
     for line in lines:
-        about: dict[str, Any] = {
-            "color": line.colour,
-            "linewidth": 2.2 if line.bold else 1.2,
-            "clip_on": False,
-        }
-        if line.level is None:
-            xs = sorted(line.points)
-            ys = [line.points[x] for x in xs]
-            axes.plot(xs, ys, line.style, markersize=4 if line.bold else 3, zorder=3, **about)
-            ends.append((xs[-1], ys[-1]))
-        else:
-            axes.plot([low, high], [line.level] * 2, "--", **about)
-            ends.append((high, line.level))
+        level = line.level
+        points = sorted(line.points.items()) if level is None else [(low, level), (high, level)]
+        axes.plot(
+            *zip(*points, strict=True), line.style if level is None else "--", color=line.colour,
+            linewidth=2.2 if line.bold else 1.2, markersize=4 if line.bold else 3,
+            zorder=3 if level is None else 2, clip_on=False,
+        )  # fmt: skip
+        ends.append(points[-1])
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(0, 1.05 * max(y for _, y in ends))
@@ -90,7 +86,7 @@ def draw_lines(
             break
     axes.set_xticks(ticks, [text(tick) for tick in ticks])
     axes.minorticks_off()
-    _name(axes, lines, ends, gap)
+    _name(axes, lines, ends)
 
 
 def round_sizes(low: float, high: float, most: int = 6) -> list[float]:
@@ -102,17 +98,14 @@ def round_sizes(low: float, high: float, most: int = 6) -> list[float]:
 
     ways = [within(steps) for steps in _STEPS]
     found = next((way for way in ways if len(way) <= most), ways[-1])
-    fine = [found, *(within(steps) for steps in _FINE_STEPS)]
-    found = next((way for way in fine if len(way) > 1), found)
+    found = next((way for way in (found, *map(within, _FINE_STEPS)) if len(way) > 1), found)
     return found[:: math.ceil(len(found) / most) or 1]
 
 
-def _name(
-    axes: Axes, lines: Sequence[Line], ends: Sequence[tuple[float, float]], gap: float
-) -> None:
+def _name(axes: Axes, lines: Sequence[Line], ends: Sequence[tuple[float, float]]) -> None:
     """Write each line's name to the right of the plot, at its end's height or near it."""
     high = axes.get_ylim()[1]
-    heights = spread([y for _, y in ends], gap * high)
+    heights = spread([y for _, y in ends], GAP * high)
     heights = [height - max(0.0, max(heights) - high) for height in heights]
     for line, (x, y), height in zip(lines, ends, heights, strict=True):
         axes.annotate(
@@ -126,22 +119,13 @@ def _name(
 
 def spread(values: Sequence[float], gap: float) -> list[float]:
     """The values moved apart as little as needed, so that neighbours differ by `gap` at least."""
-    order = sorted(range(len(values)), key=lambda n: values[n])
-    clusters: list[list[int]] = []
-    centres: list[float] = []
-    for n in order:
-        clusters.append([n])
-        centres.append(values[n])
-        while len(clusters) > 1:
-            room = gap * (len(clusters[-2]) + len(clusters[-1])) / 2
-            if centres[-1] - centres[-2] >= room - 1e-12:
-                break
-            clusters[-2:] = [clusters[-2] + clusters[-1]]
-            centres[-2:] = [sum(values[k] for k in clusters[-1]) / len(clusters[-1])]
+    order = sorted(range(len(values)), key=values.__getitem__)
+    wanted = [values[n] - gap * place for place, n in enumerate(order)]
     placed = [0.0] * len(values)
-    for cluster, centre in zip(clusters, centres, strict=True):
-        for k, n in enumerate(cluster):
-            placed[n] = centre + gap * (k - (len(cluster) - 1) / 2)
+    for place, n in enumerate(order):  # isotonic regression, by its min-max formula
+        ends = range(place + 1, len(wanted) + 1)
+        means = (min(fmean(wanted[start:end]) for end in ends) for start in range(place + 1))
+        placed[n] = gap * place + max(means)
     return placed
 
 
@@ -157,11 +141,8 @@ def curve_lines(curve: dict[str, Any], accent: str = ACCENT, ink: str = INK) -> 
     """The stream of a measured curve, and what it is compared with."""
     metric = curve["metric"]
     points = {point["bytes"]: point[metric] for point in curve["points"]}
-    levels = [
-        Line(label, {}, ink, level=curve[name][metric])
-        for name, label in LINES.items()
-        if name in curve
-    ]
+    known = [name for name in LINES if name in curve]
+    levels = [Line(LINES[name], {}, ink, level=curve[name][metric]) for name in known]
     return [Line("the stream", points, accent, bold=True), *levels]
 
 

@@ -8,8 +8,9 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from elasticrec.errors import InputError
 from elasticrec.files import writing, written_whole
 from elasticrec.model import FILES
 from elasticrec.model_folder import NAME as MODEL
-from elasticrec.stream.release import Release, with_head
+from elasticrec.stream.release import Release
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -55,26 +56,18 @@ def publish(
     """
     name = name or Path(os.path.abspath(model)).name
     if not NAME.fullmatch(name):
-        raise InputError(
-            f"{name!r} is not a name of a model, expected at most 64 letters, digits, dots, "
-            "dashes and underscores"
-        )
+        expected = "at most 64 letters, digits, dots, dashes and underscores"
+        raise InputError(f"{name!r} is not a name of a model, expected {expected}")
     if keep < 1:
         raise InputError(f"{keep} versions to keep, expected at least 1")
     with fetched(model) as root, _site(place, name, keep) as folder:
-        release, head = Release.of(root), None
-        if key is not None:
-            release, head = release.signed(key)
-        return _published(release, head, folder, name, page or {}, keep)
+        release = Release.of(root)
+        release = release if key is None else release.signed(key)
+        return _published(release, folder, name, page or {}, keep)
 
 
 def _published(
-    release: Release,
-    head: bytes | None,
-    place: Path,
-    name: str,
-    page: Mapping[str, bytes],
-    keep: int,
+    release: Release, place: Path, name: str, page: Mapping[str, bytes], keep: int
 ) -> dict[str, Any]:
     """The entry of a release whose files were written below a folder."""
     with writing(place):
@@ -82,17 +75,19 @@ def _published(
         folder = place / "models" / name
         folder.mkdir(parents=True, exist_ok=True)
         files = {"stream": _called("stream.elastic", release.sha256)}
-        _write(folder / files["stream"], with_head(release.stream, head))
+        _write(folder / files["stream"], release.parts())
         for called, content in release.beside.items():
-            files[called.partition(".")[0]] = _called(called, hashlib.sha256(content).hexdigest())
-            _write(folder / files[called.partition(".")[0]], [content])
+            part, sha256 = called.partition(".")[0], hashlib.sha256(content).hexdigest()
+            files[part] = _called(called, sha256)
+            _write(folder / files[part], [content])
         if "catalogue" in files:
             packed = gzip.compress(release.beside[FILES["catalogue"]], mtime=0)
             _write(folder / f"{files['catalogue']}.gz", [packed])
         for called, content in sorted(page.items(), key=lambda file: file[0] == "index.html"):
             _write(place / called, [content], again=True)
         entry = release.facts(name, {part: f"models/{name}/{file}" for part, file in files.items()})
-        listed = sorted([*(each for each in listed if each["name"] != name), entry], key=_name)
+        others = [each for each in listed if each["name"] != name]
+        listed = sorted([*others, entry], key=itemgetter("name"))
         _write(place / POINTER, [models_document(listed)], again=True)
         written = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
         for old in _stale(written, set(files.values()), keep):
@@ -106,10 +101,11 @@ def _site(place: Path | str, name: str, keep: int) -> Iterator[Path]:
 
     Files go first and the list of models last, so a reader finds all that the list names.
     """
+    refused = InputError(f"{place}: is a model, expected a folder to publish into")
     if not is_address(place) or str(place).startswith("file://"):
         place = Path(str(place).removeprefix("file://"))
         if (place / MODEL).exists():
-            raise InputError(f"{place}: is a model, expected a folder to publish into")
+            raise refused
         yield place
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +114,7 @@ def _site(place: Path | str, name: str, keep: int) -> Iterator[Path]:
         with reaching(address) as (store, base):
             store.invalidate_cache()
             if store.exists(f"{base}/{MODEL}"):
-                raise InputError(f"{place}: is a model, expected a folder to publish into")
+                raise refused
             if store.exists(f"{base}/{POINTER}"):
                 store.get_file(f"{base}/{POINTER}", str(local / POINTER))
         yield local
@@ -144,17 +140,11 @@ def _listed(path: Path) -> list[dict[str, Any]]:
     """The models that were published before."""
     if not path.exists():
         return []
-    try:
+    with suppress(ValueError, KeyError, TypeError):
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT and all(each["name"] for each in content["models"]):
             return list(content["models"])
-    except (ValueError, KeyError, TypeError):
-        pass
     raise InputError(f"{path}: is not a list of models, expected the format {FORMAT!r}")
-
-
-def _name(entry: Mapping[str, Any]) -> str:
-    return str(entry["name"])
 
 
 def _called(name: str, sha256: str) -> str:
@@ -163,14 +153,13 @@ def _called(name: str, sha256: str) -> str:
     return f"{stem}-{sha256[:HASH_DIGITS]}.{suffix}"
 
 
-def _write(path: Path, parts: Any, *, again: bool = False) -> None:
+def _write(path: Path, parts: Iterable[bytes], *, again: bool = False) -> None:
     """Write a file whole or not at all; one that is there already becomes the newest."""
     if path.exists() and not again:
         os.utime(path)
         return
     with written_whole(path) as file:
-        for part in parts:
-            file.write(part)
+        file.writelines(parts)
 
 
 def _stale(files: Mapping[str, Any], present: set[str], keep: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -38,6 +38,8 @@ class Release:
     index: StreamIndex
     beside: Mapping[str, bytes]
     """Contents by file name: curve.json, catalogue.json, withdrawn.list, where there are any."""
+    head: bytes = b""
+    """A signed head, of the same length, in place of the stream's own."""
 
     @classmethod
     def of(cls, root: Path | str) -> Release:
@@ -46,9 +48,8 @@ class Release:
         path = model.check("stream")
         index, n_bytes = read_index(path), path.stat().st_size
         if n_bytes != index.head.length:
-            raise InputError(
-                f"{path}: has {n_bytes} bytes, expected the whole stream of {index.head.length}"
-            )
+            expected = f"expected the whole stream of {index.head.length}"
+            raise InputError(f"{path}: has {n_bytes} bytes, {expected}")
         beside = {
             FILES[part]: model.check(part).read_bytes()
             for part in ("curve", "catalogue")
@@ -60,26 +61,32 @@ class Release:
         withdrawn = Path(root) / WITHDRAWN
         if withdrawn.exists():
             beside[WITHDRAWN] = withdrawn.read_bytes()
-            found = WithdrawnList.unpack(beside[WITHDRAWN]).model_id
-            if found != index.head.model_id.hex():
-                raise InputError(
-                    f"{withdrawn}: is of model {found}, expected {index.head.model_id.hex()}"
-                )
+            found, wanted = WithdrawnList.unpack(beside[WITHDRAWN]).model_id, index.head.model_id
+            if found != wanted.hex():
+                raise InputError(f"{withdrawn}: is of model {found}, expected {wanted.hex()}")
         return cls(path, model.hash_of("stream"), index, beside)
 
-    def signed(self, key: Ed25519PrivateKey) -> tuple[Release, bytes]:
-        """The release with its head and withdrawn list signed, and the signed head."""
+    def signed(self, key: Ed25519PrivateKey) -> Release:
+        """The release with its head and withdrawn list signed."""
         from elasticrec.stream.signing import sign_head
 
-        head = sign_head(self.index.head, key)
-        index = StreamIndex(head, self.index.headers, self.index.ends)
-        digest = hashlib.sha256()
-        for part in with_head(self.stream, head.pack()):
-            digest.update(part)
-        beside = dict(self.beside)
+        head, beside = sign_head(self.index.head, key), dict(self.beside)
         if WITHDRAWN in beside:
             beside[WITHDRAWN] = WithdrawnList.unpack(beside[WITHDRAWN]).pack(key)
-        return Release(self.stream, digest.hexdigest(), index, beside), head.pack()
+        index = replace(self.index, head=head)
+        signed = replace(self, index=index, beside=beside, head=head.pack())
+        digest = hashlib.sha256()
+        for part in signed.parts():
+            digest.update(part)
+        return replace(signed, sha256=digest.hexdigest())
+
+    def parts(self) -> Iterator[bytes]:
+        """The stream's bytes."""
+        yield self.head
+        with self.stream.open("rb") as file:
+            file.seek(len(self.head))
+            while part := file.read(COPIED_AT_ONCE):
+                yield part
 
     def facts(self, name: str, files: Mapping[str, str]) -> dict[str, Any]:
         """The entry of a list of models, beside which the files are at these relative paths."""
@@ -119,13 +126,3 @@ class Release:
             for number, (found, title) in enumerate(islice(listed, POPULAR + len(gone)))
             if number not in gone
         ][:POPULAR]
-
-
-def with_head(path: Path, head: bytes | None) -> Iterator[bytes]:
-    """A stream's bytes, with another head of the same length where one is given."""
-    with path.open("rb") as file:
-        if head is not None:
-            file.seek(len(head))
-            yield head
-        while part := file.read(COPIED_AT_ONCE):
-            yield part

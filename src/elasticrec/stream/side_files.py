@@ -22,20 +22,11 @@ VECTOR_MAGIC = b"\x89ELVECTO"
 VECTOR_VERSION = 2
 
 
-def vector_file(vector: np.ndarray, rotation: np.ndarray, model_id: str) -> bytes:
-    """The bytes of one person's vector file (section 9): rotated as the codes are, of length 1."""
-    given = np.asarray(vector, dtype=np.float64)
-    if given.shape != (len(rotation),):
-        raise InputError(f"a vector of shape {given.shape}, expected ({len(rotation)},)")
-    rotated = given @ rotation.astype(np.float64)
-    length = float(np.sqrt((rotated * rotated).sum()))
-    if not np.isfinite(length) or length == 0:
-        raise InputError(f"a vector of length {length}, expected a finite one above 0")
-    return vector_bytes(rotated / length, model_id)
-
-
 def vector_bytes(numbers: np.ndarray, model_id: str) -> bytes:
-    """The bytes of a vector file that holds these numbers (D,), as half-precision floats."""
+    """The bytes of a person's vector file (section 9): these numbers (D,) in half precision.
+
+    They are those of `Model.server_vectors`, rotated as the codes are and of length 1.
+    """
     halves = np.asarray(numbers).astype("<f2")
     if not np.isfinite(halves).all():
         raise InputError("a vector holds a number that half precision cannot, expected finite ones")
@@ -78,14 +69,14 @@ class WithdrawnList:
         )
 
     @classmethod
-    def unpack(cls, data: bytes, public: bytes | None = None) -> WithdrawnList:
-        """The list in a file that keeps all rules; with a public key given, its signature, too."""
+    def unpack(cls, data: bytes) -> WithdrawnList:
+        """The list in a file that keeps all rules; devices verify its signature."""
         size = _WITHDRAWN_HEAD.size
         need(
             len(data) >= size and (len(data) - size) % 4 == 0 and data[:8] == WITHDRAWN_MAGIC,
             f"{len(data)} bytes that begin with {data[:8]!r}, expected a withdrawn list",
         )
-        _, version, zero, crc, model_id, sequence, signature = _WITHDRAWN_HEAD.unpack_from(data)
+        _, version, zero, crc, model_id, sequence, _ = _WITHDRAWN_HEAD.unpack_from(data)
         need(
             version == WITHDRAWN_VERSION,
             f"a withdrawn list of version {version}, expected {WITHDRAWN_VERSION}",
@@ -93,11 +84,6 @@ class WithdrawnList:
         need(zero == 0, f"reserved bytes of a withdrawn list are {zero}, expected 0")
         made = zlib.crc32(data[:12] + bytes(4) + data[16:])
         need(crc == made, f"the withdrawn list's CRC is {crc:08x}, its bytes give {made:08x}")
-        if public is not None:
-            from elasticrec.stream.signing import verify
-
-            unsigned = data[:12] + bytes(4) + data[16 : size - 64] + bytes(64) + data[size:]
-            verify(unsigned, signature, public, "the withdrawn list")
         numbers = np.frombuffer(data, dtype="<u4", offset=size).astype(np.int64)
         _check_numbers(numbers)
         return cls(model_id.hex(), numbers, sequence)

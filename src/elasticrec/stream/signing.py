@@ -1,16 +1,15 @@
-"""Ed25519 keys and signatures of streams and withdrawn lists; needs the extra `sign`."""
+"""Ed25519 keys, and signatures of streams, which devices verify; needs the extra `sign`."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elasticrec.errors import InputError
 from elasticrec.files import writing
-from elasticrec.stream.format import Head, StreamError
+from elasticrec.stream.format import Head
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -21,7 +20,6 @@ def new_key(path: Path | str) -> Path:
 
     The private key is PEM (PKCS #8) that only its owner may read; the public one is 64 hex digits.
     """
-    _need_library()
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -44,7 +42,6 @@ def new_key(path: Path | str) -> Path:
 
 def load_key(path: Path | str) -> Ed25519PrivateKey:
     """The private key in a file that `new_key` or openssl wrote."""
-    _need_library()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -67,23 +64,3 @@ def public_bytes(key: Ed25519PrivateKey) -> bytes:
 def sign_head(head: Head, key: Ed25519PrivateKey) -> Head:
     """The head with its signature (section 12)."""
     return replace(head, signature=key.sign(head.signed_part()))
-
-
-def verify(content: bytes, signature: bytes, public: bytes, name: str) -> None:
-    """Refuse content whose signature is missing or wrong."""
-    _need_library()
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    if signature == bytes(64):
-        raise StreamError(f"{name} is not signed, expected a signature of the given key")
-    try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, content)
-    except InvalidSignature:
-        raise StreamError(f"{name} has a signature that is not of the given key") from None
-
-
-def _need_library() -> None:
-    """Refuse to go on without the package cryptography."""
-    if find_spec("cryptography") is None:
-        raise InputError("signing needs the package cryptography: pip install 'elasticrec[sign]'")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 
@@ -11,14 +12,12 @@ from elasticrec.compression.codebooks import CODEWORDS
 from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
+from elasticrec.files import written_whole
+from elasticrec.model import Model
 from elasticrec.ordering.order import Order
-from elasticrec.stream.chunk import link_to, seal
+from elasticrec.stream.chunk import StoredIds, link_to, seal, stored_ids
 from elasticrec.stream.cutting import Cutter
 from elasticrec.stream.format import LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float
-from elasticrec.stream.ids import StoredIds
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,6 @@ def stream_parts(
     *,
     facts: Facts,
     ids: StoredIds | None = None,
-    key: Ed25519PrivateKey | None = None,
 ) -> list[bytes]:
     """The head and the chunks of an order's stream; equal inputs give equal bytes.
 
@@ -76,22 +74,18 @@ def stream_parts(
         catalogue=bytes(32) if facts.catalogue is None else bytes.fromhex(facts.catalogue),
         link=link,
     )  # fmt: skip
-    if key is not None:
-        from elasticrec.stream.signing import sign_head
-
-        head = sign_head(head, key)
     return [head.pack(), *reversed(sealed)]
 
 
 def check_parts(codes: Codes, neighbours: Neighbours, weights: np.ndarray) -> None:
     """Refuse codes, neighbours and vote weights that do not fit together or the format."""
     C, V = codes.data.shape
+    N = len(codes.empty) // 8
     if codes.data.dtype != np.uint8 or codes.columns.shape != (C, 3) or C > MAX_COLUMNS:
         raise InputError(
             f"{C} columns of {codes.data.dtype} described by {codes.columns.shape}, expected at "
             f"most {MAX_COLUMNS} of uint8 described by ({C}, 3)"
         )
-    N = len(codes.empty) // 8
     for number, book in enumerate(codes.codebooks):
         wide = book.ndim == 2 and book.shape[1] % 8 == 0 and 8 <= book.shape[1] <= 8 * N
         if book.dtype != np.int8 or len(book) != CODEWORDS or not wide:
@@ -102,9 +96,8 @@ def check_parts(codes: Codes, neighbours: Neighbours, weights: np.ndarray) -> No
     widths = [book.shape[1] // 8 for book in codes.codebooks]
     wide = sum(widths[book] - 1 for book in codes.columns[:, 0].tolist() if book < len(widths))
     if wide > 16 * N:
-        raise InputError(
-            f"the widths of all columns, less 1, sum to {wide}, expected at most {16 * N}"
-        )
+        sums = f"sum to {wide}, expected at most {16 * N}"
+        raise InputError(f"the widths of all columns, less 1, {sums}")
     if weights.shape != (C + 1, 2):
         raise InputError(f"vote weights {weights.shape}, expected ({C + 1}, 2)")
     for weight in weights.ravel().tolist():
@@ -128,3 +121,30 @@ def _check_neighbours(neighbours: Neighbours, n_items: int) -> None:
         raise InputError("votes above 15 or rising along a list, expected 15 to 0, falling")
     if bool(numbers[votes == 0].any()):
         raise InputError("an empty slot names a neighbour, expected number 0 where the vote is 0")
+
+
+def write_stream_of(
+    model: Model,
+    path: Path,
+    *,
+    along: Order | None = None,
+    id_kind: str = "dense",
+    sequence: int | None = None,
+) -> None:
+    """Write a model's stream, along its own order or another one.
+
+    Args:
+        sequence: the stream's number, by which devices tell older ones; by default the model's.
+    """
+    trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
+    climbs = model.order if along is None else along
+    facts = Facts(
+        model_id=model.id, least_climbs=climbs.least, trained=int(trained.timestamp()),
+        sequence=model.about.get("sequence", 0) if sequence is None else sequence,
+        vector_person=model.table.users is not None, support=model.neighbours.min_support,
+        catalogue=model.hash_of("catalogue"),
+    )  # fmt: skip
+    ids = None if id_kind == "dense" else stored_ids(model.split.item_ids, id_kind)
+    parts = model.codes, model.neighbours, model.weights, climbs
+    with written_whole(path) as file:
+        file.writelines(stream_parts(*parts, facts=facts, ids=ids))

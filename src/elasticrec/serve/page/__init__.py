@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 from functools import cache
 from pathlib import Path
 
@@ -18,14 +16,10 @@ MEDIA_TYPES = {
     ".webmanifest": "application/manifest+json",
 }
 """The kinds of file that the page is made of."""
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self' 'wasm-unsafe-eval'",
-        *(f"{kind}-src 'self'" for kind in ("style", "img", "connect", "worker")),
-        "manifest-src 'self'",
-        *(f"{kind} 'none'" for kind in ("base-uri", "form-action", "frame-ancestors")),
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
 """Everything from this host, WebAssembly too, nothing inline, nothing from elsewhere."""
 HEADERS = {
@@ -42,26 +36,17 @@ PUBLISHED_LIST = 'id="models" href="models.json"'
 
 
 @cache
-def files() -> dict[str, tuple[bytes, str, str]]:
-    """Content, media type and hash of every file by name."""
-    found = {}
-    for path in sorted(FOLDER.iterdir()):
-        if path.suffix in MEDIA_TYPES:
-            content = path.read_bytes()
-            digest = hashlib.sha256(content).hexdigest()
-            found[path.name] = (content, MEDIA_TYPES[path.suffix], digest)
-    return found
-
-
-@cache
-def packed(name: str) -> bytes:
-    """The content of a file after gzip."""
-    return gzip.compress(files()[name][0], mtime=0)
+def contents() -> dict[str, bytes]:
+    """Every file by name."""
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(FOLDER.iterdir())
+        if path.suffix in MEDIA_TYPES
+    }
 
 
 def published() -> dict[str, bytes]:
     """The files for a published folder, whose list of models has another name."""
-    contents = {name: content for name, (content, _, _) in files().items()}
-    index = contents[INDEX].decode()
+    index = contents()[INDEX].decode()
     assert LIST in index
-    return contents | {INDEX: index.replace(LIST, PUBLISHED_LIST).encode()}
+    return contents() | {INDEX: index.replace(LIST, PUBLISHED_LIST).encode()}
