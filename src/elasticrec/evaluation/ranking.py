@@ -124,14 +124,12 @@ def evaluate(
         metrics: names with a length, such as `recall@20`.
         users: numbers of the users to evaluate; by default everyone.
     """
-    from elasticrec.evaluation.scoring import effective
-
     asked = queries_of(split, part, users)
     if table.users is None:  # folded in from train alone, on every part
         vectors = table.fold_in(split.train.rows(asked.users))
     else:
         vectors = table.users[asked.users]
-    persons, items = effective(replace(table, users=vectors), split.train.per_item)
+    persons, items = replace(table, users=vectors).effective(split.train.per_item)
     return evaluate_vectors(persons, items, asked, metrics=metrics, device=device)
 
 

@@ -13,6 +13,7 @@ from elasticrec.training.bases import Users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import Leaves, Tables, unit
 from elasticrec.training.sampler import Batch
+from elasticrec.training.table import folded
 
 
 def bpr(gaps: Tensor) -> Tensor:
@@ -106,14 +107,6 @@ class Objective:
             users, seen, unseen, batch,
             temperature=config.temperature, near=near, near_weight=config.cooccurrence,
         )  # fmt: skip
-
-
-def folded(vectors: Tensor, config: TrainConfig) -> Tensor:
-    """Vectors (…, D) as they are scored: as they are, or (…, d) summed over blocks if tiled."""
-    if config.score == "aligned":
-        return vectors
-    blocks = vectors.reshape(*vectors.shape[:-1], config.n_blocks, config.block_size)
-    return blocks.sum(-2)
 
 
 def add_l2(weight: float, leaves: Leaves, grads: Tables, batch: Batch) -> None:

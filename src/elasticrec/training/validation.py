@@ -10,10 +10,9 @@ from torch.nn.functional import normalize
 from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors, queries_of
-from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.losses import folded
+from elasticrec.training.table import folded, popularity_factors
 
 
 class Validation:
