@@ -125,12 +125,9 @@ class Ranker:
         self, histories: Pairs, hidden: Pairs, k: int, only: np.ndarray | None, diversity: float
     ) -> Iterator[list[Recommendation]]:
         """A list for each history."""
-        from elasticrec.evaluation.measure import add_votes
         from elasticrec.evaluation.toplist import VARIED_AMONG, top_items, varied
 
-        scores = self.scorer.scores(self.scorer.persons(histories))
-        add_votes(scores, self.votes.of(histories))
-        self.scorer.hide_unlisted(scores)
+        scores = self.scorer.listed(self.scorer.persons(histories), histories, self.votes)
         if only is not None:
             outside = np.setdiff1d(np.arange(self.split.n_items), only)
             scores[:, outside] = -np.inf
