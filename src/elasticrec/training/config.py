@@ -100,17 +100,7 @@ class TrainConfig:
     """Weight of half the squared norm of the batch's rows."""
     popularity_exponent: Annotated[float, Range(-1, 10)] = -1.0
     """`softmax`: scores are multiplied by popularity to this power; -1: validation chooses it."""
-    exponents: tuple[Power, ...] = (
-        0.0,
-        0.02,
-        0.04,
-        0.06,
-        0.08,
-        0.1,
-        0.125,
-        0.15,
-        0.2,
-    )
+    exponents: tuple[Power, ...] = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2)
     """Candidates for that power, rising from 0."""
     exponent_patience: Rounds = 2
     """Candidates in a row without a better mean after which no larger one is tried."""

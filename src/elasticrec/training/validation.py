@@ -9,7 +9,7 @@ from torch.nn.functional import normalize
 
 from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice, choose
-from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors, queries_of
+from elasticrec.evaluation.ranking import evaluate_vectors, queries_of
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.table import folded, popularity_factors
@@ -32,9 +32,7 @@ class Validation:
 
     def value(self, base: Base) -> float:
         """The metric's mean; 0 where the split has no validation pairs."""
-        if self.asked is None:
-            return 0.0
-        return self._evaluate(*self._vectors(base)).metrics[self.config.metric]
+        return 0.0 if self.asked is None else float(self._values(*self._vectors(base)).mean())
 
     def choose_recency(self, base: Base) -> Choice | None:
         """The recency that is used from now on; None where no order of histories is known.
@@ -47,8 +45,7 @@ class Validation:
         found = {}
         for recency in sorted({0.0, *self.config.recencies}):
             self.recency = recency
-            ranked = self._evaluate(self._sums(items), items)
-            found[f"{recency:g}"] = ranked.per_user[self.config.metric][None]
+            found[f"{recency:g}"] = self._values(self._sums(items), items)
         choice = choose("recency", found, "0", doubt=self.config.doubt)
         self.recency = float(choice.chosen)
         return choice
@@ -68,9 +65,8 @@ class Validation:
         candidates = self.config.exponents if given < 0 else (given,)
         for exponent in candidates:
             factors = torch.from_numpy(popularity_factors(self.popularity, exponent))
-            ranked = self._evaluate(persons, items * factors.to(items.device)[:, None])
-            found[f"{exponent:g}"] = ranked.per_user[self.config.metric][None]
-            value = ranked.metrics[self.config.metric]
+            values = self._values(persons, items * factors.to(items.device)[:, None])
+            found[f"{exponent:g}"], value = values, float(values.mean())
             best, worse = (value, 0) if value > best else (best, worse + 1)
             if worse == self.config.exponent_patience:
                 break
@@ -92,11 +88,12 @@ class Validation:
         sums = self.histories.csr(self.recency) @ normalize(items, dim=1).cpu().numpy()
         return normalize(torch.from_numpy(sums).to(items.device), dim=1)
 
-    def _evaluate(self, persons: Tensor, items: Tensor) -> Evaluation:
+    def _values(self, persons: Tensor, items: Tensor) -> np.ndarray:
+        """(1, n) the metric of each user."""
         assert self.asked is not None
-        return evaluate_vectors(
-            persons, items, self.asked, metrics=(self.config.metric,), device=items.device.type,
-        )  # fmt: skip
+        name, device = self.config.metric, items.device.type
+        found = evaluate_vectors(persons, items, self.asked, metrics=(name,), device=device)
+        return found.per_user[name][None]
 
 
 def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tensor]:
@@ -107,8 +104,8 @@ def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tenso
     users, items = base.final()
     if config.loss == "bpr":
         return users, items
-    return None if users is None else _scored_unit(users, config), _scored_unit(items, config)
 
+    def scored_unit(vectors: Tensor) -> Tensor:
+        return vectors / folded(vectors, config).norm(dim=1, keepdim=True).clamp(min=1e-12)
 
-def _scored_unit(vectors: Tensor, config: TrainConfig) -> Tensor:
-    return vectors / folded(vectors, config).norm(dim=1, keepdim=True).clamp(min=1e-12)
+    return None if users is None else scored_unit(users), scored_unit(items)
