@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,18 +91,12 @@ class BlockTable:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
-        out = {"blocks": self.blocks}
-        if self.users is not None:
-            out["users"] = self.users
-        return out
+        return {"blocks": self.blocks} | ({} if self.users is None else {"users": self.users})
 
     def facts(self) -> dict[str, str | bool | float]:
         """Everything else, as plain values."""
-        return {
-            "base": self.base, "score": self.score,
-            "cosine": self.cosine, "popularity_exponent": self.popularity_exponent,
-            "recency": self.recency,
-        }  # fmt: skip
+        arrays = ("blocks", "users")
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in arrays}
 
     def fingerprint(self) -> str:
         """Hex sha256 of the content."""

@@ -10,9 +10,10 @@ from torch.nn.functional import normalize
 from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice, choose
 from elasticrec.evaluation.ranking import evaluate_vectors, queries_of
+from elasticrec.progress import stage
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.table import folded, popularity_factors
+from elasticrec.training.table import BlockTable, folded, popularity_factors
 
 
 class Validation:
@@ -29,6 +30,30 @@ class Validation:
         self.chosen: np.ndarray | None = None
         """(1, n) the metric of each user with the exponent that was chosen."""
         self.popularity = split.train.per_item
+
+    def table(self, base: Base) -> tuple[BlockTable, list[Choice]]:
+        """The block table of a base, and how recency and exponent were chosen."""
+        config, exponent = self.config, 0.0
+        choices: list[Choice | None] = []
+        if config.recency < 0 and config.score == "aligned":
+            with stage("choosing the recency"):
+                choices.append(self.choose_recency(base))
+        if config.loss == "softmax":
+            with stage("choosing the popularity exponent"):
+                choice = self.choose_exponent(base)
+            exponent = float(choice.chosen) if choice else max(config.popularity_exponent, 0.0)
+            if config.popularity_exponent < 0:
+                choices.append(choice)
+        users, items = final_vectors(base, config)
+        blocks = items.reshape(len(items), config.n_blocks, config.block_size)
+        table = BlockTable(
+            blocks.cpu().numpy().astype(np.float32),
+            None if users is None else users.cpu().numpy().astype(np.float32),
+            base.name, config.score,
+            cosine=config.loss == "softmax" and config.score == "aligned",
+            popularity_exponent=exponent, recency=self.recency,
+        )  # fmt: skip
+        return table, [choice for choice in choices if choice]
 
     def value(self, base: Base) -> float:
         """The metric's mean; 0 where the split has no validation pairs."""
