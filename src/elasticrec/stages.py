@@ -233,6 +233,7 @@ class Stages:
 
         model, order = self.model, preset.order
         settings = {"metric": order.metric, "chose": order.n_persons, "seed": order.seed}
+        settings["fewest_chose"] = order.fewest_persons
         settings |= {**asdict(preset.curve), "beside": [*BASELINES], "refit": preset.refit}
         if model.fresh("curve", settings):
             return

@@ -18,22 +18,19 @@ from elasticrec.evaluation.ranking import (
     as_tensor,
     evaluate_scores,
 )
-from elasticrec.settings import Count, check
+from elasticrec.settings import Count, Settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from torch import Tensor
 
 
-@dataclass(frozen=True)
-class BaselineConfig:
+@dataclass(frozen=True, repr=False)
+class BaselineConfig(Settings):
     """Settings of the baselines."""
 
     neighbours: Count = 100
     """Items near each item that ItemKNN asks; what users have among them is summed."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 def evaluate_baselines(

@@ -17,16 +17,16 @@ from elasticrec.settings import (
     Rate,
     Rounds,
     Seed,
+    Settings,
     Share,
     Weight,
-    check,
 )
 
 TEMPERATURE = Annotated[float, Range(1e-3, 100)]
 
 
-@dataclass(frozen=True)
-class TrainConfig:
+@dataclass(frozen=True, repr=False)
+class TrainConfig(Settings):
     """Settings of one training; equal settings, split and seed give an equal model on a CPU.
 
     The defaults are the recipe for any data; `sized` adapts it to how much data there is.
@@ -160,7 +160,7 @@ class TrainConfig:
         return replace(self, batch_size=size, negatives=negatives, epochs=epochs)
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         for name in ("popularity_exponent", "recency"):
             value = getattr(self, name)
             if not (value >= 0 or value == -1):
