@@ -61,9 +61,9 @@ class ElasticRecommender:
         self._model: Model | None = None
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in self.get_params().items() if name != "preset"}
-        usual = {"seed": 0, "device": "auto"}
-        shown = [f"{n}={v!r}" for n, v in given.items() if n not in usual or v != usual[n]]
+        usual = {"preset": self.preset, "seed": 0, "device": "auto"}
+        given = self.get_params().items()
+        shown = [f"{n}={v!r}" for n, v in given if n not in usual or v != usual[n]]
         fitted = [] if self._model is not None else ["not fitted"]
         return f"ElasticRecommender({', '.join([repr(self.preset), *shown, *fitted])})"
 
@@ -74,8 +74,7 @@ class ElasticRecommender:
     def set_params(self, **params: Any) -> ElasticRecommender:
         """This recommender with some of its settings changed, for the next `fit`."""
         made = type(self)(**{**self.get_params(), **params})
-        for name in ("preset", "seed", "device", "settings", "config"):
-            setattr(self, name, getattr(made, name))
+        self.__dict__.update({n: v for n, v in made.__dict__.items() if n != "_model"})
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -228,8 +227,7 @@ class ElasticRecommender:
         from elasticrec.stream.customizing import customize_model
 
         size, path = Budget.of(budget), _path(path, "path")
-        made = customize_model(self.model, size, path, id_kind=ids)
-        return int(made["bytes"])
+        return int(customize_model(self.model, size, path, id_kind=ids)["bytes"])
 
     def save(self, folder: Path | str) -> None:
         """Write the model folder, which `load` and every command read; a full one is refused."""

@@ -33,7 +33,8 @@ def top_items(scores: Tensor, k: int, seen: Pairs | None = None) -> TopItems:
     import torch
 
     if seen is not None:
-        rows = torch.as_tensor(seen.users, dtype=torch.int64, device=scores.device)
+        counts = torch.as_tensor(seen.per_user).to(scores.device)
+        rows = torch.repeat_interleave(counts, output_size=len(seen))
         scores[rows, torch.as_tensor(seen.items).to(rows)] = -torch.inf
     V = scores.shape[1]
     k = min(k, V)
