@@ -18,8 +18,8 @@ from torch import Tensor
 
 from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import Evaluation, holders, pick_device
-from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.model import Model
+from elasticrec.training.table import popularity_factors
 from experiments import comparing, default, lines
 from experiments.baselines.neighbours import LISTS_ALONE, cut_short, shared, slots_within
 from experiments.baselines.quantisers import QUANTISERS, Quantiser

@@ -26,7 +26,6 @@ from elasticrec.evaluation.ranking import (
     pick_device,
     queries_of,
 )
-from elasticrec.evaluation.scoring import effective
 from elasticrec.presets import PRESETS
 from elasticrec.space import Composition
 from experiments import command, comparing, tables
@@ -106,7 +105,7 @@ def measure_stream(task: Task, coded: Coded, halves: comparing.Halves) -> Iterat
 
 def measure_format3(task: Task, coded: Coded, halves: comparing.Halves) -> Iterator[str]:
     """Measure format 3 at every size; each Recall@50 as it comes."""
-    _, items = effective(coded.table, coded.split.train.per_item)
+    _, items = coded.table.effective(coded.split.train.per_item)
     old = encode(items, seed=task.seed)
     for size in SIZES:
         started = time.perf_counter()

@@ -31,7 +31,6 @@ from elasticrec.evaluation.ranking import (
     pick_device,
     queries_of,
 )
-from elasticrec.evaluation.scoring import fold_users
 from elasticrec.model import Model
 from elasticrec.presets import PRESETS, Preset
 from elasticrec.rule.config import RuleConfig, SamplesConfig
@@ -41,6 +40,7 @@ from elasticrec.rule.randomizer import uniform
 from elasticrec.space import Budget
 from elasticrec.stages import Stages
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.table import folded
 from experiments import command, comparing, default, lines, tables
 from experiments.command import Task
 from experiments.provenance import LIBRARY, code_hash
@@ -198,7 +198,7 @@ class OnDevice(Rule):
         assert isinstance(self.space, FreeBlocks)
         self.where = pick_device(device)
         self.blocks = torch.from_numpy(model.table.blocks.copy()).to(self.where)
-        self.group = torch.from_numpy(np.asarray(self.space.groups.of_item)).long().to(self.where)
+        self.group = torch.from_numpy(self.space.group).long().to(self.where)
         self.sampled_metric = (config.samples.metric,)
 
     def measured(
@@ -217,7 +217,7 @@ class OnDevice(Rule):
             items = items * (width.max() / width)[:, None]
         asked = queries_of(split, part, users)
         assert table.users is not None
-        vectors = fold_users(table.users[asked.users], table.block_size, table.score)
+        vectors = folded(table.users[asked.users], table)
         return evaluate_vectors(vectors, items, asked, metrics=metrics, device=self.where)
 
     def _sampled(self, candidate: np.ndarray) -> float:

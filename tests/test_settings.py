@@ -18,10 +18,11 @@ def configs():
     """Every config of the package that is checked."""
     for path in sorted(SOURCE.rglob("*.py")):
         text = path.read_text()
-        if "elasticrec.settings import" in text and "check(self)" in text:
+        if "elasticrec.settings import" in text:
             name = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
             for node in ast.parse(text).body:
-                if isinstance(node, ast.ClassDef) and "check(self)" in ast.unparse(node):
+                checked = "check(self)" in ast.unparse(node) or "(Settings)" in ast.unparse(node)
+                if isinstance(node, ast.ClassDef) and checked:
                     yield getattr(import_module(name), node.name)
 
 
@@ -110,3 +111,14 @@ def test_configs_inside_configs_check_themselves():
     nested = [field.name for field in fields(Preset) if is_dataclass(getattr(Preset(), field.name))]
     assert nested == [name for name, kind in kinds(Preset).items() if kind is None]
     check(Preset())
+
+
+def test_a_config_shows_what_differs_from_its_defaults():
+    from elasticrec.presets import PRESETS, Preset
+    from elasticrec.rule.config import RuleConfig, SamplesConfig
+
+    assert repr(Preset()) == "Preset()"
+    shown = "TrainConfig(epochs=4, negatives=512, temperatures=()), order=OrderSearchConfig("
+    assert shown in repr(PRESETS["demo"])
+    samples = SamplesConfig(n_samples=7)
+    assert repr(RuleConfig(samples=samples)) == "RuleConfig(samples=SamplesConfig(n_samples=7))"

@@ -17,7 +17,6 @@ from torch.nn.functional import softplus
 
 from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
 from elasticrec.data.split import Split
-from elasticrec.evaluation.scoring import effective
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import train
 from elasticrec.training.losses import Loss, Vectors
@@ -112,7 +111,7 @@ def fit_vectors(
     trained = train(split, config, device=device, make=make, loss=loss, cooccurrence=lists)
     table = trained.table
     assert table.users is not None
-    _, items = effective(table, split.train.per_item)
+    _, items = table.effective(split.train.per_item)
     return Training(table.users, items, trained.progress.seconds + counting)
 
 

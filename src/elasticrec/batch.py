@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from elasticrec.engine import map_shards
 from elasticrec.errors import InputError
 from elasticrec.files import save_bytes, writing, written_whole
-from elasticrec.recommending import Ranker
+from elasticrec.recommending import Ranker, rows_of
 
 if TYPE_CHECKING:
     from elasticrec.data.histories import Id
@@ -73,11 +73,8 @@ def _chunk(shared: tuple[Ranker, list[Id], dict[str, Any], str], start: int) -> 
     import polars as pl
 
     ranker, names, asked, kind = shared
-    rows = [
-        (user, place, each.id, float(f"{each.score:.6g}"), each.title or "")
-        for user, listed in ranker.recommend_many(names[start : start + CHUNK], **asked)
-        for place, each in enumerate(listed, start=1)
-    ]
+    lists = ranker.recommend_many(names[start : start + CHUNK], **asked)
+    rows = [(*row, float(f"{score:.6g}"), title or "") for *row, score, title in rows_of(lists)]
     user, item = _type(ranker.split.user_ids), _type(ranker.split.item_ids)
     schema = {"user": user, "place": int, "item": item, "score": float, "title": str}
     frame, file = pl.DataFrame(rows, schema=schema, orient="row"), io.BytesIO()

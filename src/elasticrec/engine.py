@@ -7,7 +7,6 @@ engine. The shard of a worker that dies is done again by another one.
 from __future__ import annotations
 
 import logging
-import mmap
 import multiprocessing
 import os
 import pickle
@@ -20,14 +19,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import inf
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -47,8 +45,7 @@ PATIENCE = 5.0
 """Seconds between lines of progress in the log."""
 
 
-@dataclass(frozen=True)
-class Outcome(Generic[R]):
+class Outcome(NamedTuple, Generic[R]):
     """The end of one shard."""
 
     number: int
@@ -73,29 +70,26 @@ class Engine:
         for number, shard in enumerate(shards):
             if monotonic() > until:
                 return
-            yield replace(_attempt(work, shared, shard), number=number)
+            yield _attempt(work, shared, shard, number)
 
     def close(self) -> None:
         """Give back what the engine holds."""
 
 
-def _attempt(work: Work[T, R], shared: Any, shard: T) -> Outcome[R]:
+def _attempt(work: Work[T, R], shared: Any, shard: T, number: int) -> Outcome[R]:
     """The outcome of one shard in this process."""
     try:
-        return Outcome(0, work(shared, shard))
+        return Outcome(number, work(shared, shard))
     except Exception as error:  # whatever goes wrong, the others go on
         if not isinstance(error, InputError):
             error.add_note(traceback.format_exc())
-        return Outcome(0, error=error)
+        return Outcome(number, error=error)
 
 
-@dataclass
-class _Worker:
-    """A process, the way to it, and the shard that it has."""
-
-    process: Any
-    connection: Connection
-    number: int = -1
+def _given_up(number: int, why: str) -> Outcome[Any]:
+    """The outcome of a shard of which every worker died."""
+    error = InputError(f"a shard was tried {TRIES} times: {why}; is memory short?")
+    return Outcome(number, error=error)
 
 
 class Processes(Engine):
@@ -113,33 +107,36 @@ class Processes(Engine):
         self, work: Work[T, R], shards: Sequence[T], shared: Any = None, *, until: float = inf
     ) -> Iterator[Outcome[R]]:
         """The outcome of each shard, as they end."""
-        folder, busy = tempfile.mkdtemp(prefix="elasticrec-"), dict[Connection, _Worker]()
+        folder, busy = tempfile.mkdtemp(prefix="elasticrec-"), dict[Any, tuple[_Worker, int]]()
         waiting, died = deque(range(len(shards))), Counter[int]()
         try:
             _put(shared, Path(folder))
             while (waiting or busy) and monotonic() < until:
                 while waiting and len(busy) < self.workers:
-                    worker = self._idle.pop() if self._idle else _spawned()
-                    worker.number = waiting.popleft()
+                    worker = self._idle.pop() if self._idle else _Worker()
+                    number = waiting.popleft()
+                    busy[worker.connection] = worker, number
                     with suppress(OSError):  # died in the meantime: nothing will come from it
-                        worker.connection.send((work, folder, shards[worker.number]))
-                    busy[worker.connection] = worker
+                        worker.connection.send((work, folder, shards[number], number))
                 for ready in wait(list(busy), timeout=1.0):
-                    worker = busy.pop(ready)  # type: ignore[call-overload]
-                    outcome = _received(worker)
-                    if outcome is None:
-                        died[worker.number] += 1
-                        if died[worker.number] < TRIES:
-                            waiting.appendleft(worker.number)
+                    worker, number = busy.pop(ready)
+                    try:
+                        outcome = worker.connection.recv()
+                    except (EOFError, ConnectionResetError):
+                        worker.process.join(timeout=10)
+                        died[number] += 1
+                        if died[number] < TRIES:
+                            waiting.appendleft(number)
                             continue
-                        outcome = _given_up(f"its process ended with {worker.process.exitcode}")
+                        code = worker.process.exitcode
+                        outcome = _given_up(number, f"its process ended with {code}")
                     if outcome.error is None:
                         self._idle.append(worker)
-                    yield replace(outcome, number=worker.number)
+                    yield outcome
         finally:
-            for worker in busy.values():
+            for worker, _ in busy.values():
                 worker.process.terminate()
-            for worker in busy.values():
+            for worker, _ in busy.values():
                 worker.process.join(timeout=10)
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -151,53 +148,36 @@ class Processes(Engine):
             worker.process.join(timeout=10)
 
 
-def _given_up(why: str) -> Outcome[Any]:
-    """The outcome of a shard of which every worker died."""
-    return Outcome(0, error=InputError(f"a shard was tried {TRIES} times: {why}; is memory short?"))
+class _Worker:
+    """A process, and the way to it."""
 
-
-def _spawned() -> _Worker:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process, before = context.Process(target=_serve, args=(there,)), os.environ.get(THREADS)
-    os.environ[THREADS] = "1"  # read by the libraries as they are imported there
-    try:
-        process.start()
-    finally:
-        del os.environ[THREADS]
-        os.environ.update({} if before is None else {THREADS: before})
-    there.close()
-    return _Worker(process, here)
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, there = context.Pipe()
+        self.process, before = context.Process(target=_serve, args=(there,)), dict(os.environ)
+        os.environ[THREADS] = "1"  # read by the libraries as they are imported there
+        try:
+            self.process.start()
+        finally:
+            del os.environ[THREADS]
+            os.environ.update(before)
+        there.close()
 
 
 def _serve(connection: Connection) -> None:
     """Work off the shards that come, until the other side is gone or one fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that has the workers
     held, shared = "", None
-    while True:
-        try:
-            work, folder, shard = connection.recv()
+    with suppress(EOFError, OSError):
+        while True:
+            work, folder, shard, number = connection.recv()
             if folder != held:
                 shared = None  # what was shared before goes first
                 held, shared = folder, _got(Path(folder))
-            outcome = _attempt(work, shared, shard)
+            outcome = _attempt(work, shared, shard, number)
             connection.send(outcome)
-        except (EOFError, OSError):
-            return
-        if outcome.error is not None:
-            return
-
-
-def _received(worker: _Worker) -> Outcome[Any] | None:
-    """The outcome that a worker sent; None where it died before."""
-    try:
-        outcome: Outcome[Any] = worker.connection.recv()
-    except (EOFError, ConnectionResetError):
-        worker.process.join(timeout=10)
-        return None
-    if outcome.error is not None:
-        worker.process.join(timeout=10)
-    return outcome
+            if outcome.error is not None:
+                return
 
 
 def _put(value: Any, folder: Path) -> None:
@@ -210,12 +190,8 @@ def _put(value: Any, folder: Path) -> None:
 
 def _got(folder: Path) -> Any:
     """The value in a folder; its arrays are mapped, and what is written to them stays here."""
-    buffers: list[mmap.mmap | bytearray] = []
-    for number in range(sum(1 for _ in folder.iterdir()) - 1):
-        with (folder / str(number)).open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if size else bytearray()
-            buffers.append(whole)
+    files = [folder / str(number) for number in range(len(os.listdir(folder)) - 1)]
+    buffers = [np.memmap(f, mode="c") if f.stat().st_size else bytearray() for f in files]
     return pickle.loads((folder / "value").read_bytes(), buffers=buffers)
 
 
@@ -243,14 +219,14 @@ class Ray(Engine):
                 most = max(1, 2 * int(ray.cluster_resources().get("CPU", 1)))
                 while waiting and len(busy) < most:
                     number = waiting.popleft()
-                    busy[attempt.remote(work, held, shards[number])] = number
+                    busy[attempt.remote(work, held, shards[number], number)] = number
                 for ready in ray.wait(list(busy), timeout=5.0)[0]:
                     number = busy.pop(ready)
                     try:
                         outcome = ray.get(ready)
                     except ray.exceptions.RayError as error:
-                        outcome = _given_up(str(error).strip().splitlines()[0])
-                    yield replace(outcome, number=number)
+                        outcome = _given_up(number, str(error).strip().splitlines()[0])
+                    yield outcome
         finally:
             for each in busy:
                 ray.cancel(each, force=True)

@@ -9,7 +9,7 @@ from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
 from elasticrec.ordering.search import OrderSearchConfig
 from elasticrec.rule.config import RuleConfig
-from elasticrec.settings import check
+from elasticrec.settings import Settings
 from elasticrec.stream.curve import CurveConfig
 from elasticrec.training.config import TrainConfig
 from elasticrec.tuning import TuneConfig
@@ -39,8 +39,8 @@ _PAPER = TrainConfig(
 )
 
 
-@dataclass(frozen=True)
-class Preset:
+@dataclass(frozen=True, repr=False)
+class Preset(Settings):
     """The settings of every stage under one name."""
 
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -60,7 +60,7 @@ class Preset:
     """`elasticrec rule`: the paper's search for one budget."""
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         if self.train.score == "aligned" and self.train.block_size != 8:
             raise InputError(f"block_size is {self.train.block_size}, expected 8, as a stream has")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -20,7 +21,7 @@ from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.presets import Preset, params_of
 from elasticrec.presets import preset as preset_named
 from elasticrec.progress import lines_in_notebook
-from elasticrec.recommending import Ranker, Recommendation
+from elasticrec.recommending import Ranker, Recommendation, rows_of
 from elasticrec.space import Budget
 
 if TYPE_CHECKING:
@@ -58,12 +59,11 @@ class ElasticRecommender:
         plain = {name: _plain(value) for name, value in settings.items()}
         self.config = replace(chosen, train=replace(chosen.train, **plain))
         self._model: Model | None = None
-        self._ranker: Ranker | None = None
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in self.get_params().items() if name != "preset"}
-        usual = {"seed": 0, "device": "auto"}
-        shown = [f"{n}={v!r}" for n, v in given.items() if n not in usual or v != usual[n]]
+        usual = {"preset": self.preset, "seed": 0, "device": "auto"}
+        given = self.get_params().items()
+        shown = [f"{n}={v!r}" for n, v in given if n not in usual or v != usual[n]]
         fitted = [] if self._model is not None else ["not fitted"]
         return f"ElasticRecommender({', '.join([repr(self.preset), *shown, *fitted])})"
 
@@ -74,13 +74,13 @@ class ElasticRecommender:
     def set_params(self, **params: Any) -> ElasticRecommender:
         """This recommender with some of its settings changed, for the next `fit`."""
         made = type(self)(**{**self.get_params(), **params})
-        for name in ("preset", "seed", "device", "settings", "config"):
-            setattr(self, name, getattr(made, name))
+        self.__dict__.update({n: v for n, v in made.__dict__.items() if n != "_model"})
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings, and the files of the model: a pickle is whole."""
-        state = {**self.__dict__, "_model": None, "_ranker": None}
+        state = {**self.__dict__, "_model": None}
+        state.pop("ranker", None)
         if self._model is not None:
             root = self._model.root
             files = [path for path in root.iterdir() if not path.name.startswith(".")]
@@ -111,28 +111,17 @@ class ElasticRecommender:
             raise InputError("this recommender is not fitted, expected fit(data) or load(folder)")
         return self._model
 
-    @property
+    @cached_property
     def ranker(self) -> Ranker:
         """The whole stream of the model, ready to rank."""
-        if self._ranker is None:
-            self._ranker = Ranker(self.model)
-        return self._ranker
+        return Ranker(self.model)
 
     def fit(
-        self,
-        data: Any,
-        *,
-        user: str | None = None,
-        item: str | None = None,
-        time: str | None = None,
-        rating: str | None = None,
-        min_rating: float | None = None,
-        where: str | None = None,
-        weight: str | None = None,
-        titles: Any = None,
-        min_interactions: int | None = None,
-        callbacks: Sequence[Callback] = (),
-    ) -> ElasticRecommender:
+        self, data: Any, *, user: str | None = None, item: str | None = None,
+        time: str | None = None, rating: str | None = None, min_rating: float | None = None,
+        where: str | None = None, weight: str | None = None, titles: Any = None,
+        min_interactions: int | None = None, callbacks: Sequence[Callback] = (),
+    ) -> ElasticRecommender:  # fmt: skip
         """This recommender, with a finished model of some data.
 
         Args:
@@ -163,7 +152,8 @@ class ElasticRecommender:
             split = prepare(data, reading)
             model = fit(split, self._folder(), self.config, device=self.device, callbacks=callbacks)
             log.info("%s", verdict(model))
-        self._model, self._ranker = model, None
+        self._model = model
+        self.__dict__.pop("ranker", None)
         return self
 
     def evaluate(
@@ -184,39 +174,22 @@ class ElasticRecommender:
 
     @overload
     def recommend(
-        self,
-        user: Id | None = None,
-        *,
-        items: Iterable[Id] | None = None,
-        k: int = 20,
-        exclude: Iterable[Id] = (),
-        only: Iterable[Id] | None = None,
-        diversity: float = 0.0,
-    ) -> list[Recommendation]: ...
+        self, user: Id | None = None, *, items: Iterable[Id] | None = None, k: int = 20,
+        exclude: Iterable[Id] = (), only: Iterable[Id] | None = None, diversity: float = 0.0,
+    ) -> list[Recommendation]: ...  # fmt: skip
 
     @overload
     def recommend(
-        self,
-        *,
-        users: Iterable[Id] | None = None,
-        items: Iterable[Iterable[Id]] | None = None,
-        k: int = 20,
-        exclude: Iterable[Id] = (),
-        only: Iterable[Id] | None = None,
+        self, *, users: Iterable[Id] | None = None, items: Iterable[Iterable[Id]] | None = None,
+        k: int = 20, exclude: Iterable[Id] = (), only: Iterable[Id] | None = None,
         diversity: float = 0.0,
-    ) -> pl.DataFrame: ...
+    ) -> pl.DataFrame: ...  # fmt: skip
 
     def recommend(
-        self,
-        user: Id | None = None,
-        *,
-        users: Iterable[Id] | None = None,
-        items: Iterable[Any] | None = None,
-        k: int = 20,
-        exclude: Iterable[Id] = (),
-        only: Iterable[Id] | None = None,
-        diversity: float = 0.0,
-    ) -> list[Recommendation] | pl.DataFrame:
+        self, user: Id | None = None, *, users: Iterable[Id] | None = None,
+        items: Iterable[Any] | None = None, k: int = 20, exclude: Iterable[Id] = (),
+        only: Iterable[Id] | None = None, diversity: float = 0.0,
+    ) -> list[Recommendation] | pl.DataFrame:  # fmt: skip
         """The k best items for a user of the data, or for anyone who took some items.
 
         One person gets a list. Many, by `users` or by a list of histories as `items`, get a frame
@@ -233,7 +206,10 @@ class ElasticRecommender:
             return self.ranker.recommend(user, items=given, **asked)
         if user is not None:
             raise InputError(f"user {user!r} beside users or histories, expected one of them")
-        return _frame(self.ranker.recommend_many(users, items=given, **asked))
+        import polars as pl
+
+        rows = rows_of(self.ranker.recommend_many(users, items=given, **asked))
+        return pl.DataFrame(rows, ["user", "place", "item", "score", "title"], orient="row")
 
     def similar(self, item: Id, k: int = 20) -> list[Recommendation]:
         """The k items for someone who took one item alone."""
@@ -251,16 +227,14 @@ class ElasticRecommender:
         from elasticrec.stream.curve import customize_model
 
         size, path = Budget.of(budget), _path(path, "path")
-        made = customize_model(self.model, size, path, id_kind=ids)
-        return int(made["bytes"])
+        return int(customize_model(self.model, size, path, id_kind=ids)["bytes"])
 
     def save(self, folder: Path | str) -> None:
         """Write the model folder, which `load` and every command read; a full one is refused."""
         folder = _path(folder, "folder")
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder}: is a file, expected a new or empty folder")
-        if folder.exists() and any(folder.iterdir()):
-            raise InputError(f"{folder}: holds files already, expected a new or empty folder")
+        if folder.exists() and (folder.is_file() or any(folder.iterdir())):
+            found = "is a file" if folder.is_file() else "holds files already"
+            raise InputError(f"{folder}: {found}, expected a new or empty folder")
         copytree(self.model.root, folder, dirs_exist_ok=True)
 
     @classmethod
@@ -278,18 +252,6 @@ class ElasticRecommender:
             log.warning("%s: its settings are not kept (%s)", folder, error)
         recommender._model = model
         return recommender
-
-
-def _frame(found: Iterable[tuple[Id, list[Recommendation]]]) -> pl.DataFrame:
-    """A row per listed item: user, place from 1, item, score, title."""
-    import polars as pl
-
-    rows = [
-        (user, place, each.id, each.score, each.title)
-        for user, listed in found
-        for place, each in enumerate(listed, start=1)
-    ]
-    return pl.DataFrame(rows, ["user", "place", "item", "score", "title"], orient="row")
 
 
 def _path(path: Path | str, what: str) -> Path:

@@ -51,15 +51,9 @@ class Ranker:
         self.votes = Votes(model.neighbours, model.weights, composition, "history")
 
     def recommend(
-        self,
-        user: Id | None = None,
-        *,
-        items: Iterable[Id] | None = None,
-        k: int = 20,
-        exclude: Iterable[Id] = (),
-        only: Iterable[Id] | None = None,
-        diversity: float = 0.0,
-    ) -> list[Recommendation]:
+        self, user: Id | None = None, *, items: Iterable[Id] | None = None, k: int = 20,
+        exclude: Iterable[Id] = (), only: Iterable[Id] | None = None, diversity: float = 0.0,
+    ) -> list[Recommendation]:  # fmt: skip
         """The k best items for a user of the data, or for anyone who took some items.
 
         Items that the user took, in any part of the split, are not listed, nor are those of `items`
@@ -82,15 +76,10 @@ class Ranker:
         return next(self._lists(history, hidden, k, chosen, diversity))
 
     def recommend_many(
-        self,
-        users: Iterable[Id] | None = None,
-        *,
-        items: Iterable[Iterable[Id]] | None = None,
-        k: int = 20,
-        exclude: Iterable[Id] = (),
-        only: Iterable[Id] | None = None,
+        self, users: Iterable[Id] | None = None, *, items: Iterable[Iterable[Id]] | None = None,
+        k: int = 20, exclude: Iterable[Id] = (), only: Iterable[Id] | None = None,
         diversity: float = 0.0,
-    ) -> Iterator[tuple[Id, list[Recommendation]]]:
+    ) -> Iterator[tuple[Id, list[Recommendation]]]:  # fmt: skip
         """Each user's id and her k best items, as `recommend` gives them; by default everyone's.
 
         Unknown users are skipped, and so are persons without a known item; a warning is logged.
@@ -125,12 +114,9 @@ class Ranker:
         self, histories: Pairs, hidden: Pairs, k: int, only: np.ndarray | None, diversity: float
     ) -> Iterator[list[Recommendation]]:
         """A list for each history."""
-        from elasticrec.evaluation.measure import add_votes
         from elasticrec.evaluation.toplist import VARIED_AMONG, top_items, varied
 
-        scores = self.scorer.scores(self.scorer.persons(histories))
-        add_votes(scores, self.votes.of(histories))
-        self.scorer.hide_unlisted(scores)
+        scores = self.scorer.listed(self.scorer.persons(histories), histories, self.votes)
         if only is not None:
             outside = np.setdiff1d(np.arange(self.split.n_items), only)
             scores[:, outside] = -np.inf
@@ -150,14 +136,21 @@ class Ranker:
         return [Recommendation(name, score, title or None) for name, score, title in listed]
 
 
+def rows_of(
+    lists: Iterable[tuple[Id, list[Recommendation]]],
+) -> list[tuple[Id, int, Id, float, str | None]]:
+    """A row per listed item: user, place from 1, item, score, title."""
+    return [
+        (user, place, each.id, each.score, each.title)
+        for user, listed in lists
+        for place, each in enumerate(listed, start=1)
+    ]
+
+
 def recommend_from_stream(
-    path: Path,
-    items: Iterable[str],
-    *,
-    k: int = 20,
-    exclude: Iterable[str] = (),
+    path: Path, items: Iterable[str], *, k: int = 20, exclude: Iterable[str] = (),
     diversity: float = 0.0,
-) -> list[Recommendation]:
+) -> list[Recommendation]:  # fmt: skip
     """The list of the device runtime, with titles where the file's `catalogue.json` lies beside it.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from elasticrec.errors import InputError
@@ -112,3 +112,27 @@ def check(config: Any) -> None:
     for name, kind in kinds(type(config)).items():
         if kind is not None and not kind.holds(getattr(config, name)):
             raise InputError(f"{name} is {getattr(config, name)!r}, expected {kind}")
+
+
+class Settings:
+    """A config that is checked as it is made, and whose repr has what differs from its defaults.
+
+    Its dataclasses are frozen and have no repr of their own.
+    """
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def __repr__(self) -> str:
+        return _changes(self)
+
+
+def _changes(value: Any) -> str:
+    """A value as text: of a config, and of those in it, the settings that are not the default."""
+    if not is_dataclass(value):
+        return repr(value)
+    kind: Any = type(value)
+    default = kind()
+    found = {each.name: getattr(value, each.name) for each in fields(value)}
+    changed = [f"{n}={_changes(v)}" for n, v in found.items() if v != getattr(default, n)]
+    return f"{kind.__name__}({', '.join(changed)})"

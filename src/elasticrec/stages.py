@@ -109,8 +109,8 @@ class Stages:
 
         A checkpoint of other settings is refused, unless `force` says to begin anew.
         """
-        from elasticrec.training.checkpoint import load_checkpoint
         from elasticrec.training.loop import train as train_table
+        from elasticrec.training.state import load_checkpoint
 
         model, config = self.model, asdict(preset.train)
         if model.fresh("table", config):
@@ -233,6 +233,7 @@ class Stages:
 
         model, order = self.model, preset.order
         settings = {"metric": order.metric, "chose": order.n_persons, "seed": order.seed}
+        settings["fewest_chose"] = order.fewest_persons
         settings |= {**asdict(preset.curve), "beside": [*BASELINES], "refit": preset.refit}
         if model.fresh("curve", settings):
             return

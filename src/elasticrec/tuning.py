@@ -13,7 +13,7 @@ from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice, choose
-from elasticrec.settings import Count, Positive, Range, Share, Weight, check
+from elasticrec.settings import Count, Positive, Range, Settings, Share, Weight
 from elasticrec.training.config import TrainConfig
 
 log = logging.getLogger(__name__)
@@ -31,8 +31,8 @@ LINEAR = ("cooccurrence", "init_power")
 DEFAULT = "default"
 
 
-@dataclass(frozen=True)
-class TuneConfig:
+@dataclass(frozen=True, repr=False)
+class TuneConfig(Settings):
     """The number of trials, and the ranges that they draw training settings from."""
 
     trials: Trials = 100
@@ -53,7 +53,7 @@ class TuneConfig:
     """Of `bpr`."""
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         for name in {name for names in TRIED.values() for name in names}:
             if list(getattr(self, name)) != sorted(getattr(self, name)):
                 raise InputError(f"{name} is {getattr(self, name)}, expected the lowest one first")

@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from elasticrec.evaluation.baselines import BaselineConfig, evaluate_baselines, evaluate_itemknn
+from elasticrec.evaluation.baselines import evaluate_baselines
 from elasticrec.evaluation.ranking import queries_of
 from tests.twins import recall_at
 
@@ -26,7 +26,7 @@ def itemknn_reference(train, history):
 
 def test_itemknn_is_as_defined(two_tastes):
     asked = queries_of(two_tastes, "test")
-    found = evaluate_itemknn(asked, BaselineConfig(), ["recall@3", "recall@30"])
+    found = evaluate_baselines(asked, ["recall@3", "recall@30"])["itemknn"]
     for place in (0, 7, 23):
         scores = itemknn_reference(asked.train, asked.train.of(asked.users[place]).tolist())
         scores[asked.seen.of(place)] = -1

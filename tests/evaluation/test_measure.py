@@ -12,7 +12,7 @@ from elasticrec.compression.neighbours import Neighbours, make_neighbours
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
-from elasticrec.evaluation.measure import Scorer, Votes, add_votes, measure
+from elasticrec.evaluation.measure import Scorer, Votes, measure
 from elasticrec.space import Composition
 
 torch = pytest.importorskip("torch")
@@ -66,9 +66,8 @@ def test_scores_are_those_of_the_definition(world, columns: int, slots: int) -> 
     taken = [3, 17, 60]
     scorer = Scorer(codes, composition, device="cpu")
     rows = history(*taken, n_items=V)
-    scores = scorer.scores(scorer.persons(rows))
-    add_votes(scores, Votes(lists, weights, composition, "history").of(rows))
-    scorer.hide_unlisted(scores)
+    votes = Votes(lists, weights, composition, "history")
+    scores = scorer.listed(scorer.persons(rows), rows, votes)
     wanted = reference_scores(codes, lists, weights, composition, taken)
     # A factor is one byte: cosines are right to half a per cent.
     np.testing.assert_allclose(scores[0].numpy(), wanted, atol=0.006)

@@ -16,7 +16,6 @@ from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.evaluation.metrics import metrics_from_ranks
 from elasticrec.evaluation.ranking import Evaluation, evaluate, evaluate_vectors, queries_of
-from elasticrec.evaluation.scoring import effective
 from elasticrec.training.table import BlockTable
 from tests.twins import (
     METRICS,
@@ -118,7 +117,7 @@ def worlds(draw) -> tuple[np.ndarray, Split]:
 
 def in_batches(table, split: Split, size: int | None, metrics) -> Evaluation:
     asked = queries_of(split)
-    persons, items = effective(replace(table, users=table.users[asked.users]))
+    persons, items = replace(table, users=table.users[asked.users]).effective()
     return evaluate_vectors(persons, items, asked, metrics=metrics, batch_size=size, device="cpu")
 
 

@@ -122,11 +122,11 @@ def test_values_are_read_off_between_the_points_of_a_grid() -> None:
 
 def test_persons_are_drawn_by_a_seed(world) -> None:
     split = world[0]
-    some = some_persons(split, 50, 1)
+    some = some_persons(split, 50, 10, 1)
     assert len(some) == 50
     assert (split.validation.per_user[some] > 0).all()
-    assert some.tolist() == some_persons(split, 50, 1).tolist()
-    assert some.tolist() != some_persons(split, 50, 2).tolist()
+    assert some.tolist() == some_persons(split, 50, 10, 1).tolist()
+    assert some.tolist() != some_persons(split, 50, 10, 2).tolist()
 
 
 @pytest.mark.parametrize(("able", "choose"), [(3_000, 3_000), (7_000, 5_000), (16_000, 8_000)])
@@ -135,4 +135,4 @@ def test_half_of_many_persons_choose_nothing(able, choose) -> None:
     pairs = Pairs.from_arrays(users, users % 9, n_users=able, n_items=9)
     none = Pairs.from_arrays(users[:0], users[:0], n_users=able, n_items=9)
     split = Split(pairs, pairs, none, Ids.dense(able), Ids.dense(9))
-    assert len(some_persons(split, 10_000, 0)) == choose
+    assert len(some_persons(split, 10_000, 5_000, 0)) == choose

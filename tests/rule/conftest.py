@@ -9,14 +9,13 @@ from elasticrec.compression.codes import Codes
 from elasticrec.ordering.order import OrderConfig, make_order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks
-from elasticrec.rule.groups import Groups
 from elasticrec.rule.levels import Levels
 from elasticrec.space import Budget
 
 
 def blocks(sizes=(10, 10, 10), N=3, *, d=8, **config):
     """Free blocks of groups of these sizes."""
-    groups = Groups(np.repeat(np.arange(len(sizes)), sizes))
+    groups = np.repeat(np.arange(len(sizes)), sizes)
     config = {"groups": "popularity", **config}
     return FreeBlocks(groups, N, d, SpaceConfig(kind="blocks", **config))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elasticrec.rule.groups import popularity_groups, random_groups
+from elasticrec.rule.free_blocks import popularity_groups, random_groups
 
 G, N, D = 4, 4, 2
 
@@ -19,7 +19,7 @@ def vectors(planted):
 def recall(planted, vectors, groups, counts, k=20):
     """Mean recall@k where group g keeps its first `counts[g]` blocks."""
     users, items = vectors
-    kept = np.arange(N * D) < counts[groups.of_item][:, None] * D
+    kept = np.arange(N * D) < counts[groups][:, None] * D
     scores = users @ (items * kept).T
     scores[planted.train.users, planted.train.items] = -np.inf
     listed = np.argsort(-scores, axis=1)[:, :k]

@@ -8,13 +8,12 @@ import torch
 
 from elasticrec.errors import InputError
 from elasticrec.rule.config import EstimatorConfig
+from elasticrec.rule.estimator import Agreement, spearman
 from elasticrec.rule.fitting import (
-    Agreement,
     Settings,
     _batches,
     choose_settings,
     fit,
-    spearman,
     train_round,
 )
 

@@ -4,36 +4,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.rule.groups import (
-    Groups,
+from elasticrec.rule.free_blocks import (
     cluster_groups,
-    even_sizes,
     popularity_groups,
     principal_components,
     random_groups,
 )
+from elasticrec.rule.search_space import even_sizes
 
 POPULARITY = np.array([3, 9, 3, 0, 7, 9, 1])
 
 
 def test_popularity_groups_fall_and_break_ties_by_number():
     groups = popularity_groups(POPULARITY, 3)
-    assert groups.sizes.tolist() == [3, 2, 2]
-    assert groups.of_item.tolist() == [1, 0, 1, 2, 0, 0, 2]
+    assert np.bincount(groups).tolist() == [3, 2, 2]
+    assert groups.tolist() == [1, 0, 1, 2, 0, 0, 2]
 
 
 def test_items_numbered_by_popularity_are_ranges():
     groups = popularity_groups(-np.sort(-POPULARITY), 3)
-    assert groups.of_item.tolist() == [0, 0, 0, 1, 1, 2, 2]
+    assert groups.tolist() == [0, 0, 0, 1, 1, 2, 2]
 
 
 def test_random_groups_depend_on_the_seed_alone():
     one, same, other = (random_groups(7, 3, np.random.default_rng(s)) for s in (1, 1, 2))
-    assert one.of_item.tolist() == same.of_item.tolist() != other.of_item.tolist()
+    assert one.tolist() == same.tolist() != other.tolist()
 
 
 def test_every_item_is_in_any_random_group_alike():
-    labels = np.array([random_groups(9, 3, np.random.default_rng(s)).of_item for s in range(600)])
+    labels = np.array([random_groups(9, 3, np.random.default_rng(s)) for s in range(600)])
     for group in range(3):
         assert np.abs((labels == group).mean(axis=0) - 1 / 3).max() < 0.07
 
@@ -45,7 +44,7 @@ def test_clusters_are_found_and_the_popular_one_comes_first():
     items = (centres[truth] + rng.normal(0, 0.1, (200, 4))).astype(np.float32)
     popularity = np.array([5, 20, 1])[truth]
     found = [
-        cluster_groups(items, popularity, 3, np.random.default_rng(seed)).of_item.tolist()
+        cluster_groups(items, popularity, 3, np.random.default_rng(seed)).tolist()
         for seed in range(12)
     ]
     assert np.array([1, 0, 2])[truth].tolist() in found  # k-means may end in a worse place
@@ -61,7 +60,7 @@ def test_pca_groups_by_the_two_widest_directions_alone():
     popularity = np.arange(300)
 
     def apart(pca):
-        labels = cluster_groups(items, popularity, 20, np.random.default_rng(1), pca=pca).of_item
+        labels = cluster_groups(items, popularity, 20, np.random.default_rng(1), pca=pca)
         return np.mean(labels[0::2] != labels[1::2])
 
     assert apart(True) < 0.05
@@ -88,15 +87,15 @@ def test_every_item_has_one_group_and_the_popular_come_first(V, seed, data):
     items = rng.normal(size=(V, 3)).astype(np.float32).round(0)  # many equal points
     even = popularity_groups(popularity, G)
     for groups in (random_groups(V, G, rng), even):
-        assert groups.n_items == V
-        assert groups.n_groups == G
-        assert groups.sizes.max() - groups.sizes.min() <= 1
+        assert len(groups) == V
+        assert groups.max() == G - 1
+        assert np.ptp(np.bincount(groups)) <= 1
     for g in range(G - 1):
-        assert popularity[even.of_item == g].min() >= popularity[even.of_item == g + 1].max()
+        assert popularity[even == g].min() >= popularity[even == g + 1].max()
     clusters = cluster_groups(items, popularity, G, rng)
-    assert 1 <= clusters.n_groups <= G
-    assert clusters.sizes.min() >= 1
-    means = np.bincount(clusters.of_item, weights=popularity) / clusters.sizes
+    assert 0 <= clusters.max() < G
+    assert np.bincount(clusters).min() >= 1
+    means = np.bincount(clusters, weights=popularity) / np.bincount(clusters)
     assert (np.diff(means) <= 1e-12).all()
 
 
@@ -106,12 +105,3 @@ def test_refuses_more_groups_than_items(n_groups):
         even_sizes(7, n_groups)
     with pytest.raises(InputError, match="expected 1 to 7 groups"):
         cluster_groups(np.ones((7, 2)), POPULARITY, n_groups, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [[0, 0, 2], [0, -1], []],
-)
-def test_refuses_what_are_no_groups(labels):
-    with pytest.raises(InputError, match="none empty"):
-        Groups(np.array(labels))

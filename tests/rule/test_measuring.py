@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 from elasticrec.data.interactions import Ids, Pairs
 from elasticrec.data.split import Split
 from elasticrec.evaluation.measure import measure
-from elasticrec.evaluation.scoring import fold_users
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, masked_items
-from elasticrec.rule.groups import Groups
 from elasticrec.rule.levels import Levels
-from elasticrec.rule.measuring import Measure
-from elasticrec.training.table import BlockTable
+from elasticrec.rule.samples import Measure
+from elasticrec.training.table import BlockTable, folded
 from tests.twins import score_aligned_reference, score_tiled_reference
 
 from .model import make_model
@@ -27,16 +25,16 @@ REFERENCE = {"aligned": score_aligned_reference, "tiled": score_tiled_reference}
 @given(seed=st.integers(0, 1000))
 def test_scores_are_eq_2_pair_by_pair(score, seed):
     rng = np.random.default_rng(seed)
-    groups = Groups(rng.permutation(np.repeat([0, 1, 2], [4, 3, 2])))
+    groups = rng.permutation(np.repeat([0, 1, 2], [4, 3, 2]))
     users = rng.normal(size=(5, 8)).astype(np.float32)
     table = BlockTable(rng.normal(size=(9, 4, 2)).astype(np.float32), users, "mf", score)
     mask = rng.random((3, 4)) < 0.5
     mask[:, 0] = True
     items = masked_items(table, groups, mask, np.ones(9))
-    scores = fold_users(users, 2, score) @ items.T
+    scores = folded(users, table) @ items.T
     for u in range(5):
         for v in range(9):
-            chosen = np.flatnonzero(mask[groups.of_item[v]])
+            chosen = np.flatnonzero(mask[groups[v]])
             widest = int(mask.sum(axis=1).max())
             wanted = REFERENCE[score](users[u], table.blocks[v], chosen, widest)
             assert scores[u, v] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
@@ -66,7 +64,7 @@ def test_items_of_few_blocks_are_scored_as_high_as_those_of_many():
     blocks[0] = [[0.8], [0.8]]  # both blocks: 1.6
     blocks[1] = [[1.0], [9.9]]  # the first block alone: 1.0, or 2.0 once it counts for two
     table = BlockTable(blocks, one.astype(np.float32) * 0 + 1, "mf")
-    groups = Groups(np.array([0, 1, 0, 0]))
+    groups = np.array([0, 1, 0, 0])
     space = FreeBlocks(groups, 2, 1, SpaceConfig(kind="blocks", groups="random", n_groups=2))
     measured = Measure(Parts(split, table), space, "recall@1", person="vector", device="cpu")
     assert measured(np.array([[1, 1], [1, 0]], dtype=bool), np.array([0, 1])).tolist() == [1, 1]
@@ -94,7 +92,7 @@ def test_levels_measure_what_their_composition_measures(planted, tmp_path):
 
 def test_a_person_without_users_vectors_is_folded_in(planted, tmp_path):
     model = make_model(tmp_path / "m", planted)
-    groups = Groups(np.arange(model.table.n_items) % 2)
+    groups = np.arange(model.table.n_items) % 2
     space = FreeBlocks(groups, 4, 8, SpaceConfig(kind="blocks", groups="random"))
     users = np.flatnonzero(model.split.validation.per_user)
     mask = np.ones((2, 4), dtype=bool)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.rule.config import MUTATIONS
-from elasticrec.rule.mutations import move, mutate, reselect, swap
+from elasticrec.rule.evolution import move, mutate, reselect, swap
 from elasticrec.rule.randomizer import random_candidate
 from elasticrec.space import Budget
 

@@ -6,12 +6,8 @@ import pytest
 import torch
 
 from elasticrec.errors import InputError
-from elasticrec.training.checkpoint import (
-    Progress,
-    load_checkpoint,
-    save_checkpoint,
-)
 from elasticrec.training.config import TrainConfig
+from elasticrec.training.state import Progress, load_checkpoint, save_checkpoint
 
 CONFIG = TrainConfig(learning_rate=0.1)
 PROGRESS = Progress(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import AggregatedFactorization, History, Leaves, everyone, sums
+from elasticrec.training.bases import Factorization, History, Leaves, everyone, sums
 from elasticrec.training.sampler import Batch
 
 
@@ -144,7 +144,7 @@ def test_the_gradient_of_a_base_is_that_of_the_slow_loop(more):
 def test_an_aggregated_user_is_her_own_vector_plus_her_items():
     train, items, batch = draw(4)
     own = torch.randn(train.n_users, 4, generator=torch.Generator().manual_seed(9))
-    base = AggregatedFactorization(own, items, train)
+    base = Factorization(own, items, train)
     users, vectors = base.forward(Leaves(base.tables), batch)
     of_items = sums_slowly(train, items, batch)
     mine = own[batch.users]

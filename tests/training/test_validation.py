@@ -12,9 +12,9 @@ from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import evaluate
 from elasticrec.training.bases import History
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.losses import folded
 from elasticrec.training.setup import make_base
 from elasticrec.training.state import TrainingState
+from elasticrec.training.table import folded
 from elasticrec.training.validation import Validation, final_vectors
 
 CONFIG = TrainConfig(base="mf", n_blocks=4, block_size=2, metric="recall@20", cooccurrence=0.0)

@@ -1,9 +1,7 @@
-"""Output of commands: plain lines on stderr, errors of one line, CSV files."""
+"""Output of commands: plain lines on stderr, errors of one line, tables."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import logging
 import re
@@ -19,7 +17,6 @@ import typer
 from typer.core import TyperGroup
 
 from elasticrec.errors import InputError
-from elasticrec.files import written_whole
 
 INSTALLED_BY = {
     **dict.fromkeys(("torch", "scipy", "polars"), "elasticrec[train]"),
@@ -146,21 +143,6 @@ def print_table(
     for row in rows:
         table.add_row(*map(Text, row))
     Console().print(table)
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-    """Write rows below a header, whole or not at all; their number."""
-    n = 0
-    with written_whole(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(header)
-        for row in rows:
-            writer.writerow(row)
-            n += 1
-        text.flush()
-        text.detach()
-    return n
 
 
 def read_ids(path: Path) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from elasticrec.cli._output import print_json, print_table, write_csv
+from elasticrec.cli._output import print_json, print_table
 from elasticrec.cli._settings import DEVICE, JSON, by_engine
 
 if TYPE_CHECKING:
@@ -97,9 +97,13 @@ def _columns(
 
 def _write_per_user(path: Path, model: Model, found: Evaluation) -> None:
     """Write one row per evaluated user: her original id and her values."""
+    import polars as pl
+
+    from elasticrec.files import written_whole
+
     ids = model.split.user_ids.take(found.users).values.tolist()
-    columns = [column.tolist() for column in found.per_user.values()]
-    write_csv(path, ["user", *found.per_user], zip(ids, *columns, strict=True))
+    with written_whole(path) as file:
+        pl.DataFrame({"user": ids, **found.per_user}).write_csv(file)
 
 
 def _print_json(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest] | None) -> None:
@@ -108,8 +112,7 @@ def _print_json(part: Part, found: dict[str, Evaluation], tests: dict[str, TTest
     from math import isfinite
 
     fields: dict[str, Any] = {"part": part.value, "n_users": found["stream"].n_users}
-    for name, each in found.items():
-        fields[name] = each.metrics
+    fields |= {name: each.metrics for name, each in found.items()}
     if tests is not None:
         fields["t_tests"] = {name: asdict(test) for name, test in tests.items()}
         for test in fields["t_tests"].values():

@@ -94,15 +94,9 @@ def _print(listed: list[Recommendation], json: bool) -> None:
     if json:
         return print_json([asdict(found) for found in listed])
     titled = any(found.title for found in listed)
-    rows = [
-        ["", str(found.id), *([found.title or ""] if titled else []), _number(found.score)]
-        for found in listed
-    ]
-    for place, row in enumerate(rows, start=1):
-        row[0] = str(place)
+    rows = []
+    for place, found in enumerate(listed, start=1):
+        # The scores of a device are whole numbers.
+        score = f"{found.score:.4f}" if isinstance(found.score, float) else str(found.score)
+        rows.append([str(place), str(found.id), *([found.title or ""] if titled else []), score])
     print_table(["", "item", *(["title"] if titled else []), "score"], rows, left="title")
-
-
-def _number(score: float) -> str:
-    """A score as text: those of a device are whole numbers."""
-    return f"{score:.4f}" if isinstance(score, float) else str(score)

@@ -179,12 +179,10 @@ def _summary(output: Path, made: Customized, unit: str) -> str:
     """A few lines on a composition."""
     chosen, alike = made.measured["chosen"], made.measured.get("uniform")
     beside = "" if alike is None else f" (all groups alike: {alike:.4f})"
-    return "\n".join(
-        [
-            f"{output}: {made.n_bytes:,} of {made.budget.n_bytes:,} bytes",
-            f"{made.metric} {chosen:.4f} measured on {made.n_users:,} validation users{beside}; "
-            f"estimated {made.estimate:.4f}",
-            made.chosen_by,
-            f"{unit}, group by group: {' '.join(map(str, made.counts.tolist()))}",
-        ]
+    return (
+        f"{output}: {made.n_bytes:,} of {made.budget.n_bytes:,} bytes\n"
+        f"{made.metric} {chosen:.4f} measured on {made.n_users:,} validation users{beside}; "
+        f"estimated {made.estimate:.4f}\n"
+        f"{made.chosen_by}\n"
+        f"{unit}, group by group: {' '.join(map(str, made.counts.tolist()))}"
     )

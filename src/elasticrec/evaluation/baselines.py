@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,44 +14,37 @@ from elasticrec.evaluation.metrics import DEFAULT_METRICS
 from elasticrec.evaluation.ranking import (
     Evaluation,
     Queries,
+    ScoreBatch,
     as_tensor,
     evaluate_scores,
 )
-from elasticrec.settings import Count, check
+from elasticrec.settings import Count, Settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from torch import Tensor
 
 
-@dataclass(frozen=True)
-class BaselineConfig:
+@dataclass(frozen=True, repr=False)
+class BaselineConfig(Settings):
     """Settings of the baselines."""
 
     neighbours: Count = 100
     """Items near each item that ItemKNN asks; what users have among them is summed."""
 
-    def __post_init__(self) -> None:
-        check(self)
+
+def evaluate_baselines(
+    asked: Queries, metrics: Iterable[str] = DEFAULT_METRICS, config: BaselineConfig | None = None
+) -> dict[str, Evaluation]:
+    """Every baseline on the same users."""
+    names, config = tuple(metrics), config or BaselineConfig()
+    return {
+        name: evaluate_scores(scores(asked, config), asked, metrics=names)
+        for name, scores in BASELINES.items()
+    }
 
 
-def evaluate_popularity(
-    asked: Queries,
-    config: BaselineConfig,  # noqa: ARG001
-    metrics: Iterable[str] = DEFAULT_METRICS,
-) -> Evaluation:
-    """The same list for everyone: items by how many users took them in train."""
-    score = partial(_alike, asked.train.per_item.astype(np.float32))
-    return evaluate_scores(score, asked, metrics=metrics)
-
-
-def _alike(scores: np.ndarray, start: int, stop: int) -> Tensor:
-    return as_tensor(scores, "cpu").repeat(stop - start, 1)
-
-
-def evaluate_itemknn(
-    asked: Queries, config: BaselineConfig, metrics: Iterable[str] = DEFAULT_METRICS
-) -> Evaluation:
+def itemknn(asked: Queries, config: BaselineConfig) -> ScoreBatch:
     """ItemKNN: an item's score is the sum of its similarities to what the user took in train.
 
     The similarity is the cosine of who took two items, with busy users held back.
@@ -62,26 +55,21 @@ def evaluate_itemknn(
     near = count_cooccurrence(asked.train, min(config.neighbours, V - 1))
     item, place = np.nonzero(near.items >= 0)
     similar = csr_matrix((near.weights[item, place], (near.items[item, place], item)), shape=(V, V))
-    score = partial(_summed, asked.train.rows(asked.users).csr(), similar)
-    return evaluate_scores(score, asked, metrics=metrics)
+    return partial(_summed, asked.train.rows(asked.users).csr(), similar)
 
 
 def _summed(histories: csr_matrix, similar: csr_matrix, start: int, stop: int) -> Tensor:
     return as_tensor((histories[start:stop] @ similar).toarray(), "cpu")
 
 
-BASELINES: dict[str, Callable[[Queries, BaselineConfig, Iterable[str]], Evaluation]] = {
-    "itemknn": evaluate_itemknn,
-    "popularity": evaluate_popularity,
-}
+def popularity(asked: Queries, config: BaselineConfig) -> ScoreBatch:  # noqa: ARG001
+    """The same scores for everyone: how many users took an item in train."""
+    return partial(_alike, asked.train.per_item.astype(np.float32))
+
+
+def _alike(scores: np.ndarray, start: int, stop: int) -> Tensor:
+    return as_tensor(scores, "cpu").repeat(stop - start, 1)
+
+
+BASELINES = {"itemknn": itemknn, "popularity": popularity}
 """The baselines by name, the stronger one first."""
-
-
-def evaluate_baselines(
-    asked: Queries,
-    metrics: Iterable[str] = DEFAULT_METRICS,
-    config: BaselineConfig | None = None,
-) -> dict[str, Evaluation]:
-    """Every baseline on the same users."""
-    names, config = tuple(metrics), config or BaselineConfig()
-    return {name: evaluate_one(asked, config, names) for name, evaluate_one in BASELINES.items()}

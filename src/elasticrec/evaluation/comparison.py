@@ -31,6 +31,8 @@ class TTest:
 
 def paired_t_test(a: np.ndarray, b: np.ndarray) -> TTest:
     """Test if the values a and b, of the same users in the same order, differ in mean."""
+    from scipy.special import stdtr
+
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
         raise InputError(
             f"cannot compare per-user values of shapes {a.shape} and {b.shape}; "
@@ -45,14 +47,7 @@ def paired_t_test(a: np.ndarray, b: np.ndarray) -> TTest:
         t = 0.0 if same else inf * np.sign(difference)
         return TTest(difference, 0.0, float(t), 1.0 if same else 0.0, n)
     t = difference / (deviation / sqrt(n))
-    return TTest(difference, deviation, t, _two_sided(t, n - 1), n)
-
-
-def _two_sided(t: float, freedom: int) -> float:
-    """P(|T| >= |t|) for Student's distribution."""
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(freedom, -abs(t)))
+    return TTest(difference, deviation, t, float(2 * stdtr(n - 1, -abs(t))), n)
 
 
 def compare(
@@ -64,18 +59,6 @@ def compare(
         splits: the split of each; users and items may be numbered differently, but the evaluated
             users must have the same relevant items, or the models cannot be compared.
     """
-    places = _places(first, second, splits, part)
-    return {
-        name: paired_t_test(values, second.per_user[name][places])
-        for name, values in first.per_user.items()
-        if name in second.per_user
-    }
-
-
-def _places(
-    first: Evaluation, second: Evaluation, splits: tuple[Split, Split], part: Part
-) -> np.ndarray:
-    """Where the users of the first evaluation stand in the second."""
     ours, theirs = splits
     users = theirs.user_ids.numbers(ours.user_ids.take(first.users).values)
     place_of = np.full(theirs.n_users + 1, -1)  # the last stands for unknown users
@@ -88,16 +71,15 @@ def _places(
         )
     relevant: Pairs = getattr(ours, part).rows(first.users)
     wanted: Pairs = getattr(theirs, part).rows(users)
-    items = theirs.item_ids.numbers(ours.item_ids.values)[relevant.items]
-    same = len(items) == len(wanted) and not np.any(items < 0)
-    if same:
-        renumbered = Pairs.from_arrays(
-            relevant.users, items, n_users=len(users), n_items=theirs.n_items
-        )
-        same = np.array_equal(renumbered.indptr, wanted.indptr)
-        same = same and np.array_equal(renumbered.items, wanted.items)
-    if not same:
+    items = theirs.item_ids.numbers(ours.item_ids.values)[relevant.items]  # -1 where unknown
+    width = theirs.n_items + 1
+    keys = np.sort(relevant.users.astype(np.int64) * width + items)
+    if not np.array_equal(keys, wanted.users.astype(np.int64) * width + wanted.items):
         raise InputError(
             f"the two models hold out different {part} items; expected models of the same split"
         )
-    return places
+    return {
+        name: paired_t_test(values, second.per_user[name][places])
+        for name, values in first.per_user.items()
+        if name in second.per_user
+    }

@@ -90,10 +90,7 @@ def _scores(
         persons = scorer.persons(rows)
     else:
         persons = scorer.rounded(vectors[start:stop].astype(np.float64))
-    scores = scorer.scores(persons)
-    if votes is not None:
-        add_votes(scores, votes.of(rows))
-    return scorer.hide_unlisted(scores)
+    return scorer.listed(persons, rows, votes)
 
 
 class Scorer:
@@ -124,12 +121,6 @@ class Scorer:
     @cached_property
     def _items(self) -> Tensor:
         return as_tensor(self.items, self.device)
-
-    @cached_property
-    def _unlisted(self) -> Tensor:
-        import torch
-
-        return torch.as_tensor(~self.composition.listable, device=self.device)
 
     def persons(self, histories: Pairs) -> Tensor:
         """(n, D) persons known by history: sums of the unit vectors of their items.
@@ -165,9 +156,15 @@ class Scorer:
         """(n, V) scores without votes: cosines, times how popular items are."""
         return persons @ self._items.T
 
-    def hide_unlisted(self, scores: Tensor) -> Tensor:
-        """The same scores, -inf for items that have neither a column nor a slot."""
-        return scores.masked_fill_(self._unlisted, -np.inf)
+    def listed(self, persons: Tensor, histories: Pairs, votes: Votes | None) -> Tensor:
+        """(n, V) scores with votes, and -inf for items that have neither a column nor a slot."""
+        import torch
+
+        scores = self.scores(persons)
+        if votes is not None:
+            add_votes(scores, votes.of(histories))
+        unlisted = torch.as_tensor(~self.composition.listable, device=self.device)
+        return scores.masked_fill_(unlisted, -np.inf)
 
 
 class Votes:

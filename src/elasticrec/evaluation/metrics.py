@@ -63,7 +63,7 @@ class Metric:
         return f"{self.name}@{self.k}"
 
 
-def parse_metric(text: str) -> Metric:
+def parse_metric(text: Metric | str) -> Metric:
     """The metric of hits that a text such as `recall@50` names, by which a choice can be made."""
     return _parsed(text, METRICS)
 
@@ -78,7 +78,7 @@ def parse_metrics(texts: Iterable[str]) -> tuple[Metric, ...]:
     return parsed
 
 
-def _parsed(text: str, known: Collection[str]) -> Metric:
+def _parsed(text: Metric | str, known: Collection[str]) -> Metric:
     """The metric that a text names, if it is one of the known."""
     name, _, k = str(text).strip().lower().partition("@")
     sound = k.isascii() and k.isdigit() and len(k) < 10 and int(k) > 0
@@ -89,90 +89,53 @@ def _parsed(text: str, known: Collection[str]) -> Metric:
 
 
 def metrics_from_ranks(
-    ranks: np.ndarray,
-    indptr: np.ndarray,
-    names: Iterable[str],
-    *,
-    n_relevant: np.ndarray | None = None,
+    ranks: np.ndarray, indptr: np.ndarray, names: Iterable[Metric | str]
 ) -> dict[str, np.ndarray]:
-    """Each metric's value for every user, (..., U) float64, from the ranks of the relevant items.
+    """Each metric's value for every user, (U,) float64, from the ranks of the relevant items.
 
     Args:
-        ranks: (..., n) integers, one per relevant item: how many items a person may be shown score
-            higher, or score the same and have a lower index; `NOT_LISTED` if she is never shown
-            it. Leading axes are separate evaluations of the same users.
-        indptr: (U + 1,) user u's ranks are `ranks[..., indptr[u]:indptr[u + 1]]`.
-        n_relevant: (U,) how many relevant items each user has, where `ranks` holds only those
-            near the top; by default as many as she has ranks. At least one each.
+        ranks: (n,) integers, one per relevant item: how many items a person may be shown score
+            higher, or score the same and have a lower index; `NOT_LISTED` if she is never shown it.
+        indptr: (U + 1,) user u's ranks are `ranks[indptr[u]:indptr[u + 1]]`, at least one each.
     """
-    counts = np.diff(indptr)
-    n_relevant = counts if n_relevant is None else np.asarray(n_relevant)
-    if np.any(n_relevant < np.maximum(counts, 1)):
-        raise ValueError(
-            "some user has no relevant item or fewer than she has ranks; leave such users out"
-        )
+    n_relevant, starts = np.diff(indptr), indptr[:-1]
+    if not n_relevant.all():
+        raise ValueError("some user has no relevant item; leave such users out")
+    places = ranks + 1.0
     values = {}
     for metric in map(parse_metric, names):
         top = ranks < metric.k
         most = np.minimum(n_relevant, metric.k)
         if metric.name == "ndcg":
-            gain = _sum_per_user(gains_at(metric.k, ranks), indptr)
-            found = gain / best_gains(metric.k, n_relevant)
+            gains = np.add.reduceat(np.where(top, 1 / np.log2(places + 1), 0), starts)
+            best = np.cumsum(1 / np.log2(np.arange(metric.k) + 2.0))  # of 1, 2, … K hits
+            found = gains / best[most - 1]
         elif metric.name == "map":
-            found = _sum_per_user(_hits_so_far(ranks, indptr) * _inverse(ranks, top), indptr) / most
+            shares = np.where(top, _hits_so_far(ranks, indptr) * (1 / places), 0)
+            found = np.add.reduceat(shares, starts) / most
         elif metric.name == "mrr":
-            first = _hits_so_far(ranks, indptr) == 1
-            found = _sum_per_user(first * _inverse(ranks, top), indptr)
+            found = np.maximum.reduceat(np.where(top, 1 / places, 0), starts)
         else:
-            hits = _sum_per_user(top.astype(np.float64), indptr)
+            hits = np.add.reduceat(top.astype(np.float64), starts)
             found = hits / n_relevant if metric.name == "recall" else np.minimum(hits, 1.0)
         values[str(metric)] = found
     return values
 
 
-def gains_at(k: int, ranks: np.ndarray) -> np.ndarray:
-    """(..., n) discounted gain of items by rank: 1 / log2(place + 1) among the first k, else 0."""
-    top = ranks < k
-    return np.where(top, 1 / np.log2(np.where(top, ranks, 0) + 2.0), 0.0)
-
-
-def best_gains(k: int, n_relevant: np.ndarray) -> np.ndarray:
-    """(U,) the gain of lists with all of so many relevant items on top; at least one each."""
-    best = np.cumsum(1 / np.log2(np.arange(k) + 2.0))  # of 1, 2, … K hits
-    found: np.ndarray = best[np.minimum(n_relevant, k) - 1]
-    return found
-
-
-def _inverse(ranks: np.ndarray, top: np.ndarray) -> np.ndarray:
-    """(..., n) 1 / place of the ranks at the top, 0 of the others."""
-    return np.where(top, 1 / (np.where(top, ranks, 0) + 1.0), 0.0)
-
-
 def _hits_so_far(ranks: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """(..., n) how many relevant items of the same user stand at each rank or above, from 1."""
+    """(n,) how many relevant items of the same user stand at each rank or above, from 1."""
     users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    by_rank = np.argsort((users << 32) + ranks, axis=-1)
-    hits = np.empty(by_rank.shape, dtype=np.int64)
-    counts = np.broadcast_to(np.arange(1, len(users) + 1) - indptr[users], by_rank.shape)
-    np.put_along_axis(hits, by_rank, counts, axis=-1)
+    hits = np.empty(len(ranks), dtype=np.int64)
+    hits[np.lexsort((ranks, users))] = np.arange(1, len(ranks) + 1) - indptr[users]
     return hits
 
 
-def _sum_per_user(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """(..., U) sums of values (..., n) over each user's stretch; 0 where it is empty."""
-    out = np.zeros((*values.shape[:-1], len(indptr) - 1))
-    filled = np.flatnonzero(np.diff(indptr))
-    if len(filled):
-        out[..., filled] = np.add.reduceat(values, indptr[filled], axis=-1)
-    return out
-
-
 def metrics_of_lists(
-    lists: np.ndarray, train: Pairs, names: Iterable[str]
+    lists: np.ndarray, train: Pairs, names: Iterable[Metric | str]
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """Metrics of lists (U, K), -1 behind the end of a short one: of all together, and of each."""
     together, per_user = {}, {}
-    for metric in parse_metrics(names):
+    for metric in (_parsed(name, LISTWISE) for name in names):
         shown = lists[:, : metric.k]
         times = np.sort(np.bincount(shown[shown >= 0], minlength=train.n_items))
         if metric.name == "coverage":

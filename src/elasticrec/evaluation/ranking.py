@@ -22,7 +22,7 @@ from elasticrec.evaluation.metrics import (
     metrics_of_lists,
     parse_metrics,
 )
-from elasticrec.evaluation.toplist import hide, top_items
+from elasticrec.evaluation.toplist import top_items
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -124,14 +124,12 @@ def evaluate(
         metrics: names with a length, such as `recall@20`.
         users: numbers of the users to evaluate; by default everyone.
     """
-    from elasticrec.evaluation.scoring import effective
-
     asked = queries_of(split, part, users)
     if table.users is None:  # folded in from train alone, on every part
         vectors = table.fold_in(split.train.rows(asked.users))
     else:
         vectors = table.users[asked.users]
-    persons, items = effective(replace(table, users=vectors), split.train.per_item)
+    persons, items = replace(table, users=vectors).effective(split.train.per_item)
     return evaluate_vectors(persons, items, asked, metrics=metrics, device=device)
 
 
@@ -179,39 +177,24 @@ def evaluate_scores(
     asked_for = parse_metrics(metrics)
     k = max(metric.k for metric in asked_for)
     size = batch_size or users_at_once(asked.train.n_items, device)
-    ranks, lists = rank_relevant(score_batch, asked, k, batch_size=size, device=device)
-    by_hits = [str(metric) for metric in asked_for if metric.name not in LISTWISE]
-    by_lists = [str(metric) for metric in asked_for if metric.name in LISTWISE]
-    per_user = metrics_from_ranks(ranks, asked.relevant.indptr, by_hits)
-    together: dict[str, float] = {}
-    if by_lists:
-        together, listwise = metrics_of_lists(lists, asked.train, by_lists)
-        per_user |= listwise
-    means = {**together, **{name: float(values.mean()) for name, values in per_user.items()}}
-    return Evaluation(
-        metrics={str(metric): means[str(metric)] for metric in asked_for},
-        users=asked.users,
-        per_user=per_user,
-    )
-
-
-def rank_relevant(
-    score_batch: ScoreBatch, asked: Queries, k: int, *, batch_size: int, device: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rank of each relevant pair among the first k, else NOT_LISTED; and the lists (n, k).
-
-    A list that ends early is filled with -1.
-    """
     n = len(asked.users)
-    batches = [(start, min(start + batch_size, n)) for start in range(0, n, batch_size)]
+    batches = [(start, min(start + size, n)) for start in range(0, n, size)]
     shared = score_batch, asked.seen, asked.relevant, k, device
     found = zip(*map_shards(_rank_batch, batches, shared, here=device != "cpu"), strict=True)
     ranks, lists = (np.concatenate(parts) for parts in found)
-    return ranks, lists
+    by_lists = [metric for metric in asked_for if metric.name in LISTWISE]
+    by_hits = [metric for metric in asked_for if metric not in by_lists]
+    means, per_user = metrics_of_lists(lists, asked.train, by_lists)
+    per_user = metrics_from_ranks(ranks, asked.relevant.indptr, by_hits) | per_user
+    means |= {name: float(values.mean()) for name, values in per_user.items()}
+    return Evaluation({str(m): means[str(m)] for m in asked_for}, asked.users, per_user)
 
 
 def _rank_batch(shared: tuple[Any, ...], batch: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """The ranks and the lists of the users start … stop - 1."""
+    """For the users start … stop - 1, ranks of relevant items among the first k, and lists (n, k).
+
+    An item that is not among them has the rank NOT_LISTED, and a list that ends early has -1.
+    """
     import torch
 
     (score_batch, seen, relevant, k, device), (start, stop) = shared, batch
@@ -220,8 +203,7 @@ def _rank_batch(shared: tuple[Any, ...], batch: tuple[int, int]) -> tuple[np.nda
     V = seen.n_items
     wanted = torch.as_tensor(sought.keys(), device=device)  # ascending
     ranks = torch.full((len(wanted),), NOT_LISTED, dtype=torch.int32, device=device)
-    hide(scores, torch.as_tensor(hidden.indptr), torch.as_tensor(hidden.items))
-    listed = top_items(scores, k).items  # (B, K)
+    listed = top_items(scores, k, hidden).items  # (B, K)
     keys = torch.arange(stop - start, device=device).unsqueeze(1) * V + listed
     keys = keys.masked_fill_(listed < 0, -1)
     places = torch.searchsorted(wanted, keys).clamp_(max=len(wanted) - 1)

@@ -33,7 +33,9 @@ def top_items(scores: Tensor, k: int, seen: Pairs | None = None) -> TopItems:
     import torch
 
     if seen is not None:
-        hide(scores, torch.as_tensor(seen.indptr), torch.as_tensor(seen.items))
+        counts = torch.as_tensor(seen.per_user).to(scores.device)
+        rows = torch.repeat_interleave(counts, output_size=len(seen))
+        scores[rows, torch.as_tensor(seen.items).to(rows)] = -torch.inf
     V = scores.shape[1]
     k = min(k, V)
     best, items = scores.topk(min(k + 1, V), dim=1)
@@ -77,14 +79,6 @@ def varied(scores: np.ndarray, vectors: np.ndarray, k: int, diversity: float) ->
         chosen = np.append(chosen, one)
         near = np.maximum(near, (y @ y[one]) / np.maximum(lengths * lengths[one], 1e-12))
     return chosen
-
-
-def hide(scores: Tensor, indptr: Tensor, items: Tensor) -> None:
-    """Set to -inf the scores (B, V) of row b's `items[indptr[b]:indptr[b + 1]]`."""
-    import torch
-
-    rows = torch.repeat_interleave(indptr.diff().to(scores.device), output_size=len(items))
-    scores[rows, items.to(scores.device, torch.int64)] = -torch.inf
 
 
 def _lowest_of_ties(scores: Tensor, last: Tensor, k: int) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours, VoteWeight, code_cosines
 from elasticrec.data.split import Split
-from elasticrec.evaluation.choosing import FEW_PERSONS, Choice, choose, outward
+from elasticrec.evaluation.choosing import Choice, choose, outward
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.ranking import holders
@@ -55,7 +55,9 @@ class OrderSearchConfig:
     vote_sizes: tuple[Positive, ...] = (6, 20, 54, 110, 270)
     """Bytes per item at which vote weights are measured."""
     n_persons: Count = 10_000
-    """Validation persons, at most; of more than 5,000 at most half, so that others are left."""
+    """Validation persons, at most; and at most half of all, so that others are left."""
+    fewest_persons: Count = 5_000
+    """Where half of all are fewer than this, so many: fewer tell candidates apart badly."""
     metric: str = "recall@50"
     """The metric that counts."""
     doubt: Chance = 0.025
@@ -151,7 +153,7 @@ class _Search:
     ) -> None:  # fmt: skip
         self.codes, self.neighbours, self.split, self.config = codes, neighbours, split, config
         self.least, self.vectors, self.device, self.report = least, vectors, device, report
-        self.users = some_persons(split, config.n_persons, config.seed)
+        self.users = some_persons(split, config.n_persons, config.fewest_persons, config.seed)
 
     def make(self, order: OrderConfig) -> Order:
         """The order of some settings."""
@@ -247,14 +249,14 @@ def _between(grid: np.ndarray, values: np.ndarray, at: float) -> np.ndarray:
     return np.asarray((1 - share) * values[high - 1] + share * values[high])
 
 
-def some_persons(split: Split, n: int, seed: int) -> np.ndarray:
+def some_persons(split: Split, n: int, fewest: int, seed: int) -> np.ndarray:
     """At most n users with validation items, drawn by a seed, in rising order.
 
-    They are at most half of all, so that others can tell what was chosen; where half are too few to
-    tell candidates apart, `FEW_PERSONS`.
+    They are at most half of all, so that others can tell what was chosen; where half are fewer than
+    `fewest`, so many.
     """
     able = np.flatnonzero(split.validation.per_user > 0)
-    n = min(n, max(FEW_PERSONS, len(able) // 2))
+    n = min(n, max(fewest, len(able) // 2))
     if len(able) > n:
         able = np.sort(np.random.default_rng([seed, 7]).choice(able, n, replace=False))
     return able

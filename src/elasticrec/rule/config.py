@@ -15,9 +15,9 @@ from elasticrec.settings import (
     Rate,
     Rounds,
     Seed,
+    Settings,
     Share,
     Weight,
-    check,
 )
 
 Kind = Literal["fm", "dnn"]
@@ -26,8 +26,8 @@ MUTATIONS: tuple[Mutation, ...] = ("swap", "reselect", "move")
 """Names of all mutations; the first two are the paper's."""
 
 
-@dataclass(frozen=True)
-class SpaceConfig:
+@dataclass(frozen=True, repr=False)
+class SpaceConfig(Settings):
     """The space of compositions (Sec. 3), and how random ones are drawn (Alg. 1)."""
 
     kind: Literal["levels", "blocks"] = "levels"
@@ -58,7 +58,7 @@ class SpaceConfig:
     """Decides random groups and the first centres of clusters."""
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         if self.kind == "levels" and self.groups != "popularity":
             raise InputError(f"levels group items by popularity, not by {self.groups!r}")
         if self.pca and self.groups != "cluster":
@@ -70,8 +70,8 @@ class SpaceConfig:
         return cls(kind="blocks", groups="random", top_up=False, seed=seed)
 
 
-@dataclass(frozen=True)
-class SamplesConfig:
+@dataclass(frozen=True, repr=False)
+class SamplesConfig(Settings):
     """The samples that an estimator learns from (Alg. 3)."""
 
     n_samples: Annotated[int, Range(1, 10**7)] = 400
@@ -84,7 +84,7 @@ class SamplesConfig:
     """Decides the users and, with its number, each draw."""
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         parse_metric(self.metric)
 
     @classmethod
@@ -93,8 +93,8 @@ class SamplesConfig:
         return cls(n_samples=15_000, n_users=1_000, metric="recall@100")
 
 
-@dataclass(frozen=True)
-class EstimatorConfig:
+@dataclass(frozen=True, repr=False)
+class EstimatorConfig(Settings):
     """The estimator (Eq. 4 to 6), and candidates from which a two-fold check chooses."""
 
     kind: Kind = "fm"
@@ -126,9 +126,6 @@ class EstimatorConfig:
     seed: Seed = 0
     """Of the folds, the first weights and the order of samples."""
 
-    def __post_init__(self) -> None:
-        check(self)
-
     @classmethod
     def printed(cls, width: int = 64) -> EstimatorConfig:
         """The paper's: Eq. 5 without a linear term, d0 as its appendix gives it."""
@@ -138,8 +135,8 @@ class EstimatorConfig:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class SearchConfig:
+@dataclass(frozen=True, repr=False)
+class SearchConfig(Settings):
     """Length and width of the search (Alg. 2), and the choice of the best one."""
 
     population: Annotated[int, Range(1, 10**6)] = 20
@@ -161,17 +158,14 @@ class SearchConfig:
     n_users: Count = 10_000
     """Validation users, other than those of the samples where there are enough, who decide."""
 
-    def __post_init__(self) -> None:
-        check(self)
-
     @classmethod
     def printed(cls, population: int = 20, tournament: int = 5, rounds: int = 50) -> SearchConfig:
         """The search as the paper prints it: two mutations, all random, the estimate decides."""
         return cls(population, tournament, rounds, ("swap", "reselect"), False, 0)
 
 
-@dataclass(frozen=True)
-class RuleConfig:
+@dataclass(frozen=True, repr=False)
+class RuleConfig(Settings):
     """RULE from its search space to its search."""
 
     space: SpaceConfig = field(default_factory=SpaceConfig)

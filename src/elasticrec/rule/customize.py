@@ -12,25 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elasticrec.errors import InputError
-from elasticrec.evaluation.choosing import Choice, choose
+from elasticrec.evaluation.choosing import choose
 from elasticrec.evaluation.ranking import holders
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
-from elasticrec.rule.estimator import Estimator
+from elasticrec.rule.estimator import Agreement, Estimator
 from elasticrec.rule.evolution import Found, evolve
-from elasticrec.rule.free_blocks import FreeBlocks
-from elasticrec.rule.groups import make_groups
+from elasticrec.rule.free_blocks import FreeBlocks, make_groups
 from elasticrec.rule.levels import Levels
-from elasticrec.rule.measuring import Measure
 from elasticrec.rule.randomizer import uniform
-from elasticrec.rule.samples import Samples, collect
+from elasticrec.rule.samples import Measure, Samples, collect
 from elasticrec.space import Budget
+from elasticrec.stream.chunk import stored_ids
 
 if TYPE_CHECKING:
-    from elasticrec.data.ids import Ids
     from elasticrec.evaluation.measure import Person
     from elasticrec.model import Model
-    from elasticrec.rule.fitting import Agreement
 
 log = logging.getLogger(__name__)
 _HELD_OUT = 10**6
@@ -91,11 +88,14 @@ class Rule:
         elif model.table.score == "tiled":
             raise InputError("tiled scores (Eq. 2 as printed) have no stream, expected --printed")
         else:
-            id_bytes = _id_bytes(model.split.item_ids, id_kind)
+            id_bytes = 0
+            if id_kind != "dense":
+                ids = model.split.item_ids
+                id_bytes = stored_ids(ids, id_kind).payload_bytes(0, len(ids))
             self.space = Levels(model.codes, model.order, config.space, id_bytes=id_bytes)
         known = person or ("history" if model.table.users is None else "vector")
         metric = config.samples.metric
-        self.measure = Measure(model, self.space, metric, person=known, device=device)
+        self.measure = Measure(model, self.space, metric, known, device)
         able = holders(model.split)
         shuffled = np.random.default_rng(config.samples.seed).permutation(able)
         n, more = config.samples.n_users, config.search.n_users
@@ -144,8 +144,6 @@ class Rule:
 
         The total alone tells most of the quality, so an estimator is judged within a budget.
         """
-        from elasticrec.rule.fitting import Agreement
-
         estimator, seed = self.estimator(), self.config.samples.seed + _HELD_OUT
         held_out = collect(self.space, self._sampled, n, seed, budget=budget)
         guessed = estimator.predict(self.space.features(held_out.candidates))
@@ -185,26 +183,22 @@ class Rule:
         self, found: Found, even: np.ndarray
     ) -> tuple[np.ndarray, str, dict[str, np.ndarray]]:
         """The candidate taken, why, and what it and `uniform` measure."""
-        k = self.config.search.remeasured
-        named = {f"rank {n + 1}": seen.candidate for n, seen in enumerate(found.leaders(max(k, 1)))}
-        values = {name: self.measure(each, self.deciders) for name, each in named.items()}
-        values["uniform"] = self.measure(even, self.deciders)
+        config = self.config.search
+        best = found.leaders(max(config.remeasured, 1))
+        named = {f"rank {n}": seen.candidate for n, seen in enumerate(best, start=1)}
         named["uniform"] = even
-        if k:
-            choice: Choice = choose(
-                "composition", {n: v[None] for n, v in values.items()}, "uniform",
-                doubt=self.config.search.doubt,
-            )  # fmt: skip
+        values = {name: self.measure(each, self.deciders)[None] for name, each in named.items()}
+        taken, chosen_by = "rank 1", "composition: the highest estimate"
+        if config.remeasured:
+            choice = choose("composition", values, "uniform", doubt=config.doubt)
             taken, chosen_by = choice.chosen, str(choice)
-        else:
-            taken, chosen_by = "rank 1", "composition: the highest estimate"
         return named[taken], chosen_by, {"chosen": values[taken], "uniform": values["uniform"]}
 
     def save(self, customized: Customized, path: Path | str) -> None:
         """Write what was found: a stream of levels, or an archive (`.npz`) of blocks kept."""
         if isinstance(self.space, FreeBlocks):
             about = json.dumps(customized.about())
-            groups = self.space.groups.of_item
+            groups = self.space.group
             with written_whole(path) as file:
                 kept = customized.candidate
                 np.savez_compressed(file, kept=kept, group_of_item=groups, about=about)
@@ -214,10 +208,3 @@ class Rule:
 
         order = Order.of_composition(self.space.composition(customized.candidate))
         write_stream_of(self.model, Path(path), along=order, id_kind=self.id_kind)
-
-
-def _id_bytes(ids: Ids, kind: str) -> int:
-    """Payload of all ids in a stream."""
-    from elasticrec.stream.chunk import stored_ids
-
-    return 0 if kind == "dense" else stored_ids(ids, kind).payload_bytes(0, len(ids))

@@ -80,9 +80,39 @@ class Estimator:
         try:
             with safe_open(path, framework="numpy") as file:
                 about = json.loads((file.metadata() or {}).get("elasticrec", "{}"))
-                if about.get("format") != FORMAT:
-                    raise InputError(f"{path}: not an estimator, expected one that says {FORMAT!r}")
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except SafetensorError as error:
             raise InputError(f"{path}: not a sound safetensors file ({error})") from None
+        if about.get("format") != FORMAT:
+            raise InputError(f"{path}: not an estimator, expected one that says {FORMAT!r}")
         return cls(about["kind"], weights, about["about"])
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of estimates with measurements that were not fitted on."""
+
+    n: int
+    """Compositions compared."""
+    rmse: float
+    """Root mean squared error."""
+    spearman: float
+    """Rank correlation; NaN where one side is constant."""
+
+    def __str__(self) -> str:
+        return f"off by {self.rmse:.4f}, rank correlation {self.spearman:.3f}"
+
+    @classmethod
+    def of(cls, estimated: np.ndarray, measured: np.ndarray) -> Agreement:
+        """The agreement of two (n,) arrays."""
+        error = float(np.sqrt(np.mean((estimated - measured) ** 2)))
+        return cls(len(measured), error, spearman(estimated, measured))
+
+
+def spearman(a: np.ndarray, b: np.ndarray) -> float:
+    """Rank correlation, from -1 to 1; equal values share the mean of their ranks."""
+    from scipy.stats import rankdata
+
+    x, y = (rankdata(values) - (len(values) + 1) / 2 for values in (a, b))
+    spread = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / spread if spread else float("nan")

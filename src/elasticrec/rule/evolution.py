@@ -3,6 +3,11 @@
 Two slips of the printed form are read as they must be meant: its seeding loop keeps the `model`
 just drawn, not a `child`, and a round estimates the `child`, not the `model`. `seed` is a set, as
 printed: a child that is in it already does not join, so copies of the best never fill it.
+
+Of the mutations, swap and reselect are the paper's. With free blocks they only permute how many
+blocks groups have, so a search with them alone sees no more multisets of counts than its first
+population; `move` is ours. A swap between groups of unequal size changes the bytes, so every child
+is repaired.
 """
 
 from __future__ import annotations
@@ -13,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elasticrec.rule.config import SearchConfig
-from elasticrec.rule.mutations import mutate
-from elasticrec.rule.randomizer import pick, random_candidate
+from elasticrec.rule.randomizer import bounded, pick, random_candidate
 from elasticrec.rule.search_space import Space
 from elasticrec.space import Budget
 
@@ -89,3 +93,76 @@ def _finite(estimates: np.ndarray) -> list[float]:
     if not np.isfinite(estimates).all():
         raise ValueError("an estimate is not a finite number: the search cannot rank by it")
     return [float(value) for value in estimates]
+
+
+def swap(space: Space, parent: np.ndarray, budget: Budget, rng: np.random.Generator) -> np.ndarray:
+    """A child in which two groups that differ, drawn at random, changed places."""
+    first = pick(rng, len(parent))
+    differs = (parent != parent[first]).reshape(len(parent), -1).any(axis=1)
+    others = np.flatnonzero(differs)
+    child = parent.copy()
+    if len(others):
+        second = others[pick(rng, len(others))]
+        child[first], child[second] = parent[second], parent[first]
+    return _repaired(space, child, budget, rng)
+
+
+def reselect(
+    space: Space, parent: np.ndarray, budget: Budget, rng: np.random.Generator
+) -> np.ndarray:
+    """A child in which one random group was drawn anew."""
+    child = space.reselect(parent, pick(rng, len(parent)), rng)
+    return _repaired(space, child, budget, rng)
+
+
+def move(space: Space, parent: np.ndarray, budget: Budget, rng: np.random.Generator) -> np.ndarray:
+    """A child in which one random group gave up bytes and another one used them.
+
+    The giver goes down by one, each further time with probability ½, and until the taker can go up
+    by one; the taker goes up as far as what was given pays for.
+    """
+    s = space.counts(parent)
+    givers, takers = np.flatnonzero(s > 1), np.flatnonzero(s < space.most)
+    if not len(givers):
+        return parent.copy()
+    giver = int(givers[pick(rng, len(givers))])
+    takers = takers[takers != giver]
+    if not len(takers):
+        return parent.copy()
+    taker = int(takers[pick(rng, len(takers))])
+    more = True
+    while more and s[giver] > 1:
+        s[giver] -= 1
+        more = taker not in space.affordable(s, budget) or rng.random() < 0.5
+    while taker in space.affordable(s, budget):
+        s[taker] += 1
+    return _repaired(space, space.with_counts(parent, s, rng), budget, rng)
+
+
+def _repaired(
+    space: Space, child: np.ndarray, budget: Budget, rng: np.random.Generator
+) -> np.ndarray:
+    """The child, repaired and topped up as random candidates are (Alg. 1)."""
+    before = space.counts(child)
+    after = bounded(space, before, budget, rng)
+    return child if np.array_equal(before, after) else space.with_counts(child, after, rng)
+
+
+_BY_NAME = {"swap": swap, "reselect": reselect, "move": move}
+
+
+def mutate(
+    space: Space, parent: np.ndarray, budget: Budget, names: Sequence[str], rng: np.random.Generator
+) -> tuple[np.ndarray, str]:
+    """A child by one of the named mutations, each equally likely, and its name.
+
+    A mutation that left the parent as it was gives way to the next one; a child equals its parent
+    only if none of them could change it.
+    """
+    start = pick(rng, len(names))
+    child, name = parent, names[start]
+    for name in (*names[start:], *names[:start]):
+        child = _BY_NAME[name](space, parent, budget, rng)
+        if not np.array_equal(child, parent):
+            break
+    return child, name

@@ -13,7 +13,7 @@ import torch
 
 from elasticrec.errors import InputError
 from elasticrec.rule.config import EstimatorConfig
-from elasticrec.rule.estimator import FORMS, Estimator
+from elasticrec.rule.estimator import FORMS, Agreement, Estimator
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -35,41 +35,6 @@ class Settings:
 
     def __str__(self) -> str:
         return f"d0 {self.width}, learning rate {self.learning_rate:g}, L2 {self.l2:g}"
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Agreement of estimates with measurements that were not fitted on."""
-
-    n: int
-    """Compositions compared."""
-    rmse: float
-    """Root mean squared error."""
-    spearman: float
-    """Rank correlation; NaN where one side is constant."""
-
-    def __str__(self) -> str:
-        return f"off by {self.rmse:.4f}, rank correlation {self.spearman:.3f}"
-
-    @classmethod
-    def of(cls, estimated: np.ndarray, measured: np.ndarray) -> Agreement:
-        """The agreement of two (n,) arrays."""
-        error = float(np.sqrt(np.mean((estimated - measured) ** 2)))
-        return cls(len(measured), error, spearman(estimated, measured))
-
-
-def spearman(a: np.ndarray, b: np.ndarray) -> float:
-    """Rank correlation, from -1 to 1; equal values share the mean of their ranks."""
-    x, y = _ranks(a), _ranks(b)
-    spread = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / spread if spread else float("nan")
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """(n,) ranks about their mean."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
-    return np.asarray(ranks - ranks.mean())
 
 
 def fit(bits: np.ndarray, values: np.ndarray, config: EstimatorConfig) -> Estimator:

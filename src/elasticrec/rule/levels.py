@@ -14,8 +14,7 @@ from elasticrec.compression.codes import Codes
 from elasticrec.errors import InputError
 from elasticrec.ordering.order import COLUMN, Order
 from elasticrec.rule.config import SpaceConfig
-from elasticrec.rule.groups import even_sizes
-from elasticrec.rule.search_space import Space
+from elasticrec.rule.search_space import Space, even_sizes
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import CHUNK_HEADER, COLUMN_ENTRY, neighbour_bytes
 from elasticrec.stream.format import FREE_CHUNKS, head_bytes
@@ -74,10 +73,6 @@ class Levels(Space):
         fitting = np.count_nonzero(self.sizes(alike) <= budget.n_bytes)
         drawn = fitting * np.exp(rng.normal(0.0, self.config.spread, size=self.n_groups))
         return -np.sort(-drawn) if rng.random() < self.config.falling else drawn
-
-    def highest(self, budget: Budget) -> np.ndarray:  # noqa: ARG002
-        """(G,) the top level; what is too much is repaired."""
-        return np.full(self.n_groups, self.most)
 
     def draw_total(self, rng: np.random.Generator) -> Budget:
         """A size from the smallest to the full one, uniform in its logarithm."""

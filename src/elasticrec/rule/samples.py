@@ -9,19 +9,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
 
+from elasticrec.evaluation.measure import Person, measure
+from elasticrec.evaluation.ranking import evaluate_vectors, queries_of
 from elasticrec.files import Arrays
+from elasticrec.model import Model
+from elasticrec.rule.free_blocks import FreeBlocks, masked_items
+from elasticrec.rule.levels import Levels
 from elasticrec.rule.randomizer import random_candidate
 from elasticrec.rule.search_space import Space
 from elasticrec.space import Budget
+from elasticrec.training.table import folded
 
 log = logging.getLogger(__name__)
-Quality = Callable[[np.ndarray], float]
-"""The measured quality of one candidate (G, …)."""
 _SAVE_EVERY = 200
 """Samples between two saves."""
 _LOG_EVERY = 10.0
@@ -51,6 +56,45 @@ class Samples(Arrays):
             return cls(stored["candidates"], stored["values"])
 
 
+@dataclass(frozen=True)
+class Measure:
+    """The metric of a model's users under a candidate, by exact ranking."""
+
+    model: Model
+    space: FreeBlocks | Levels
+    metric: str
+    person: Person
+    """How persons are known: by history, or by a vector from the server as well."""
+    device: str = "auto"
+
+    def __call__(self, candidate: np.ndarray, users: np.ndarray) -> np.ndarray:
+        """(n,) the metric of each user (n,), who all have something in validation."""
+        model, split, space = self.model, self.model.split, self.space
+        if isinstance(space, Levels):  # as a device with the stream of these levels ranks
+            found = measure(
+                model.codes, model.neighbours, model.weights, space.composition(candidate), split,
+                users=users, person=self.person, vectors=self._vectors, metrics=(self.metric,),
+                device=self.device,
+            )  # fmt: skip
+            return found.per_user[self.metric]
+        table, vectors = model.table, self._vectors
+        persons = table.fold_in(split.train.rows(users)) if vectors is None else vectors[users]
+        items = masked_items(table, space.group, candidate, split.train.per_item)  # Eq. 2
+        asked = queries_of(split, "validation", users)
+        found = evaluate_vectors(
+            folded(persons, table), items, asked, metrics=(self.metric,), device=self.device
+        )
+        return found.per_user[self.metric]
+
+    @cached_property
+    def _vectors(self) -> np.ndarray | None:
+        """(U, D) of all users, where they are known by vector."""
+        if self.person == "history":
+            return None
+        trained = isinstance(self.space, FreeBlocks)
+        return self.model.table.users if trained else self.model.server_vectors()
+
+
 def draw(space: Space, seed: int, number: int, budget: Budget | None = None) -> np.ndarray:
     """Candidate `number`: of a total drawn at random (Alg. 3, l. 5 and 6), or of a budget."""
     rng = np.random.default_rng((seed, number))
@@ -59,7 +103,7 @@ def draw(space: Space, seed: int, number: int, budget: Budget | None = None) -> 
 
 def collect(
     space: Space,
-    quality: Quality,
+    quality: Callable[[np.ndarray], float],
     n: int,
     seed: int,
     *,
@@ -70,6 +114,7 @@ def collect(
     """The first n draws, measured; those already known are not measured again.
 
     Args:
+        quality: the measured quality of one candidate (G, …).
         budget: what each may spend; None draws a total for each.
         save: called with what there is from time to time, and at the end.
     """

@@ -34,9 +34,9 @@ class Space(ABC):
     def draw_first(self, budget: Budget, rng: np.random.Generator) -> np.ndarray:
         """(G,) counts drawn around what suits a budget, not yet whole numbers (Alg. 1, l. 5)."""
 
-    @abstractmethod
-    def highest(self, budget: Budget) -> np.ndarray:
-        """(G,) the most that each group can have: min(N, M - G + 1) in Alg. 1."""
+    def highest(self, budget: Budget) -> np.ndarray:  # noqa: ARG002
+        """(G,) the most that each group can have; what is too much is repaired."""
+        return np.full(self.n_groups, self.most)
 
     @abstractmethod
     def draw_total(self, rng: np.random.Generator) -> Budget:
@@ -98,3 +98,10 @@ class Space(ABC):
                 f"a budget of {budget}: the smallest possible is {smallest} "
                 f"({smallest.n_bytes} bytes)"
             )
+
+
+def even_sizes(n_items: int, n_groups: int) -> np.ndarray:
+    """(G,) sizes that differ by at most one item, the larger first."""
+    if not 1 <= n_groups <= n_items:
+        raise InputError(f"{n_groups} groups of {n_items} items, expected 1 to {n_items} groups")
+    return n_items // n_groups + (np.arange(n_groups) < n_items % n_groups)

@@ -60,8 +60,8 @@ def curve_of(
 ) -> dict[str, Any]:
     """Metrics by size, of the full model and of baselines, on persons who chose nothing."""
     split, metric = model.split, choosing.metric
-    drawn = {"n": config.persons, "fewest": config.fewest}
-    drawn |= {"chose": choosing.n_persons, "seed": choosing.seed}
+    drawn = {"n": config.persons, "fewest": config.fewest, "seed": choosing.seed}
+    drawn |= {"chose": choosing.n_persons, "fewest_chose": choosing.fewest_persons}
     users = curve_persons(split, **drawn)
     metrics = (metric, *config.others)
     index = read_index(model.stream_path)
@@ -96,10 +96,12 @@ def whom(curve: dict[str, Any]) -> str:
     return f"{curve['users']:,} {curve['part']} users{when}"
 
 
-def curve_persons(split: Split, n: int, fewest: int, chose: int, seed: int) -> np.ndarray:
+def curve_persons(
+    split: Split, n: int, fewest: int, chose: int, fewest_chose: int, seed: int
+) -> np.ndarray:
     """At most n persons who chose nothing; where too few are left, those who chose as well."""
     able = holders(split)
-    others = np.setdiff1d(able, some_persons(split, chose, seed))
+    others = np.setdiff1d(able, some_persons(split, chose, fewest_chose, seed))
     pool = others if len(others) >= min(n, fewest) else able
     if len(pool) > n:
         pool = np.sort(np.random.default_rng([seed, 8]).choice(pool, n, replace=False))

@@ -1,7 +1,7 @@
 """Bases: trainable tables, and the vectors that a batch needs of them.
 
-`History` makes users of their items, `Factorization` gives each a vector, with or without
-aggregation, and `LightGCN` propagates vectors over the user-item graph (Eq. 1).
+`History` makes users of their items, `Factorization` gives each a vector, with or without that
+sum, and `LightGCN` propagates vectors over the user-item graph (Eq. 1).
 """
 
 from __future__ import annotations
@@ -90,40 +90,24 @@ class Factorization:
     """Matrix factorisation; a step touches only the rows of its batch."""
 
     name = "mf"
-    whole_users = False
 
-    def __init__(self, users: Tensor, items: Tensor) -> None:
+    def __init__(self, users: Tensor, items: Tensor, summed: Pairs | None = None) -> None:
+        """Args: summed: train pairs; a user is then her own vector plus the sum of her items."""
         self.tables: Tables = {"users": users, "items": items}
+        self.summed, self.whole_users = summed, summed is not None
 
     def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
-        """The rows of the batch's users, and those of its items."""
-        return own_users(leaves, batch), named_rows(leaves, "items", batch.items)
-
-    def final(self) -> tuple[Tensor, Tensor]:
-        """(U, D) users and (V, D) items."""
-        return self.tables["users"], self.tables["items"]
-
-
-class AggregatedFactorization:
-    """A user is her own vector plus the normalised sum of her items' unit vectors."""
-
-    name = "mf"
-    whole_users = True
-
-    def __init__(self, users: Tensor, items: Tensor, train: Pairs) -> None:
-        self.tables: Tables = {"users": users, "items": items}
-        self.train = train
-
-    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
-        """Own vectors plus normalised sums of the users' items; and the items."""
+        """The batch's users, and its items."""
         own, items = own_users(leaves, batch), named_rows(leaves, "items", batch.items)
+        if self.summed is None:
+            return own, items
         of_items = sums(items[0], batch)
         return Users(own.vectors + of_items.vectors, own.asking + of_items.asking), items
 
     def final(self) -> tuple[Tensor, Tensor]:
-        """(U, D) own vectors plus normalised sums of all their items, and (V, D) items."""
-        items = self.tables["items"]
-        return self.tables["users"] + everyone(self.train, items), items
+        """(U, D) users and (V, D) items."""
+        users, items = self.tables["users"], self.tables["items"]
+        return users if self.summed is None else users + everyone(self.summed, items), items
 
 
 def own_users(leaves: Leaves, batch: Batch) -> Users:
@@ -138,9 +122,8 @@ class Graph:
     def __init__(self, train: Pairs, device: str | torch.device = "cpu") -> None:
         users = 1 / np.sqrt(np.maximum(train.per_user, 1))
         items = 1 / np.sqrt(np.maximum(train.per_item, 1))
-        weights = (users[train.users] * items[train.items]).astype(np.float32)
         half = train.csr()
-        half.data = weights
+        half.data = (users[train.users] * items[train.items]).astype(np.float32)
         self.from_items = _csr(half, device)  # (U, V)
         self.from_users = _csr(half.T.tocsr(), device)  # (V, U)
 
@@ -150,16 +133,12 @@ def propagate(
 ) -> tuple[Tensor, Tensor]:
     """Users and items after L layers of Eq. 1: the final layer, or the mean of layers 0 … L."""
     u, v = users, items
-    if readout == "final":
-        for _ in range(layers):
-            u, v = graph.from_items @ v, graph.from_users @ u
-        return u, v
     total_u, total_v = u.clone(), v.clone()
     for _ in range(layers):
         u, v = graph.from_items @ v, graph.from_users @ u
         total_u += u
         total_v += v
-    return total_u / (layers + 1), total_v / (layers + 1)
+    return (u, v) if readout == "final" else (total_u / (layers + 1), total_v / (layers + 1))
 
 
 class _Propagate(torch.autograd.Function):

@@ -17,16 +17,16 @@ from elasticrec.settings import (
     Rate,
     Rounds,
     Seed,
+    Settings,
     Share,
     Weight,
-    check,
 )
 
 TEMPERATURE = Annotated[float, Range(1e-3, 100)]
 
 
-@dataclass(frozen=True)
-class TrainConfig:
+@dataclass(frozen=True, repr=False)
+class TrainConfig(Settings):
     """Settings of one training; equal settings, split and seed give an equal model on a CPU.
 
     The defaults are the recipe for any data; `sized` adapts it to how much data there is.
@@ -100,17 +100,7 @@ class TrainConfig:
     """Weight of half the squared norm of the batch's rows."""
     popularity_exponent: Annotated[float, Range(-1, 10)] = -1.0
     """`softmax`: scores are multiplied by popularity to this power; -1: validation chooses it."""
-    exponents: tuple[Power, ...] = (
-        0.0,
-        0.02,
-        0.04,
-        0.06,
-        0.08,
-        0.1,
-        0.125,
-        0.15,
-        0.2,
-    )
+    exponents: tuple[Power, ...] = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.125, 0.15, 0.2)
     """Candidates for that power, rising from 0."""
     exponent_patience: Rounds = 2
     """Candidates in a row without a better mean after which no larger one is tried."""
@@ -170,7 +160,7 @@ class TrainConfig:
         return replace(self, batch_size=size, negatives=negatives, epochs=epochs)
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         for name in ("popularity_exponent", "recency"):
             value = getattr(self, name)
             if not (value >= 0 or value == -1):

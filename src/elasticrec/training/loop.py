@@ -17,12 +17,11 @@ from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice, choose, outward
 from elasticrec.evaluation.ranking import pick_device
 from elasticrec.progress import stage
-from elasticrec.training.checkpoint import Clock, Progress, load_checkpoint, save_checkpoint
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Loss
 from elasticrec.training.setup import MakeBase, keep_freed_memory, make_base
 from elasticrec.training.sharding import Ranks, one_line_if_lost
-from elasticrec.training.state import TrainingState
+from elasticrec.training.state import Clock, Progress, TrainingState, load_checkpoint
 from elasticrec.training.table import BlockTable
 
 log = logging.getLogger(__name__)
@@ -92,7 +91,7 @@ def train(
     checkpoint: Path | None = None,
     resume: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    report: Callable[[Step], None] | None = None,
+    report: Callable[[Step], None] = lambda step: log.info("%s", step),
     report_seconds: float = 10.0,
     cooccurrence: Cooccurrence | None = None,
     make: MakeBase = make_base,
@@ -104,7 +103,7 @@ def train(
         checkpoint: where to save now and then, and when `stop` says so; None saves nowhere.
         resume: go on from `checkpoint` where it exists; on a CPU the result is bit-equal to that
             of a run never interrupted.
-        report: called with the progress; None logs it.
+        report: called with the progress; by default a line in the log.
         make: makes the base to train, for bases of your own; a resume must be given the same one.
         loss: loss of a batch, without L2, instead of the one that the settings name.
     """
@@ -116,7 +115,7 @@ def train(
             cooccurrence = count_cooccurrence(split.train, config.cooccurrence_k)
     job = (split, config, device, cooccurrence, make, loss, checkpoint, resume)
     with one_line_if_lost():
-        state = _run(*Ranks().broadcast(job), clock, stop, report or _log, report_seconds)
+        state = _run(*Ranks().broadcast(job), clock, stop, report, report_seconds)
         table, choices = state.finish()
     return Trained(table, config, state.progress, choices, state.validation.chosen)
 
@@ -159,9 +158,7 @@ def _run(
         clock.note(progress)
         began = monotonic()
         if checkpoint:
-            tensors = state.tensors()
-            if not ranks.rank:
-                save_checkpoint(checkpoint, tensors, progress, config, fingerprint)
+            state.save(checkpoint, fingerprint)
         return monotonic() - began
 
     every = CHECKPOINT_SECONDS
@@ -241,7 +238,3 @@ def _step(state: TrainingState, clock: Clock) -> Step:
         value=progress.best if progress.validations else None, metric=state.config.metric,
         seconds_left=clock.seconds_left(progress.steps, state.n_steps),
     )  # fmt: skip
-
-
-def _log(step: Step) -> None:
-    log.info("%s", step)

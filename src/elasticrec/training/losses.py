@@ -13,6 +13,7 @@ from elasticrec.training.bases import Users
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import Leaves, Tables, unit
 from elasticrec.training.sampler import Batch
+from elasticrec.training.table import folded
 
 
 def bpr(gaps: Tensor) -> Tensor:
@@ -87,33 +88,22 @@ class Objective:
     def __call__(self, vectors: Vectors, batch: Batch) -> Tensor:
         """The loss of one batch."""
         config = self.config
-        loss = self._recommendation(vectors, batch)
+        users = Users(*(folded(each, config) for each in vectors.users))
+        seen, unseen = folded(vectors.seen, config), folded(vectors.unseen, config)
+        if config.loss == "bpr":
+            gaps = (users.asking[:, None, :] * (seen[:, None, :] - unseen)).sum(dim=2)  # (B, m)
+            loss = bpr(gaps.amin(dim=1))
+        else:
+            near = None if vectors.near is None else folded(vectors.near, config)
+            loss = softmax(
+                users, seen, unseen, batch,
+                temperature=config.temperature, near=near, near_weight=config.cooccurrence,
+            )  # fmt: skip
         if config.diversity:
             blocks = torch.cat([vectors.seen, vectors.unseen.flatten(0, -2)])
             blocks = blocks.view(len(blocks), config.n_blocks, config.block_size)
             loss = loss - config.diversity * diversity(blocks, config.diversity_form)
         return loss
-
-    def _recommendation(self, vectors: Vectors, batch: Batch) -> Tensor:
-        config = self.config
-        users = Users(*(folded(each, config) for each in vectors.users))
-        seen, unseen = folded(vectors.seen, config), folded(vectors.unseen, config)
-        if config.loss == "bpr":
-            gaps = (users.asking[:, None, :] * (seen[:, None, :] - unseen)).sum(dim=2)  # (B, m)
-            return bpr(gaps.amin(dim=1))
-        near = None if vectors.near is None else folded(vectors.near, config)
-        return softmax(
-            users, seen, unseen, batch,
-            temperature=config.temperature, near=near, near_weight=config.cooccurrence,
-        )  # fmt: skip
-
-
-def folded(vectors: Tensor, config: TrainConfig) -> Tensor:
-    """Vectors (…, D) as they are scored: as they are, or (…, d) summed over blocks if tiled."""
-    if config.score == "aligned":
-        return vectors
-    blocks = vectors.reshape(*vectors.shape[:-1], config.n_blocks, config.block_size)
-    return blocks.sum(-2)
 
 
 def add_l2(weight: float, leaves: Leaves, grads: Tables, batch: Batch) -> None:

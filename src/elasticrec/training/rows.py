@@ -38,9 +38,11 @@ class Leaves:
 
     def whole(self, name: str) -> Tensor:
         """(V, D) a whole table."""
+        table = self.tables[name]
         if self.ranks.size == 1:
-            return self._leaf(name, self.tables[name].detach())
-        rows, places = self._some(name, self._numbers(name))
+            return self._leaf(name, table.detach())
+        numbers = torch.arange(self.ranks.lengths[name], device=table.device)
+        rows, places = self._some(name, numbers)
         return rows.index_select(0, places)
 
     def rows(self, name: str, numbers: Tensor) -> tuple[Tensor, Tensor]:
@@ -51,10 +53,7 @@ class Leaves:
         length = self.ranks.lengths.get(name, len(self.tables[name]))
         if length > self.counts.get(name, len(numbers) if self.ranks.size == 1 else 0):
             return self._some(name, numbers)
-        if self.ranks.size == 1:
-            return self.whole(name), numbers
-        rows, places = self._some(name, self._numbers(name))
-        return rows, places.index_select(0, numbers)
+        return self.whole(name), numbers
 
     def places(self, name: str, numbers: Tensor) -> Tensor:
         """(n,) the rows of `tensors[name]` that hold the rows with these numbers of the table."""
@@ -84,10 +83,6 @@ class Leaves:
         asked, given, wanted = self.ranks.owners(name, self.touched[name])
         self._asked[name] = asked, given, wanted
         return self._leaf(name, all_to_all(table.index_select(0, asked), given, wanted)), places
-
-    def _numbers(self, name: str) -> Tensor:
-        """(V,) the numbers of all rows."""
-        return torch.arange(self.ranks.lengths[name], device=self.tables[name].device)
 
     def _leaf(self, name: str, values: Tensor) -> Tensor:
         if name in self.tensors:

@@ -93,8 +93,8 @@ class Sampler:
         """
         if not len(train):
             raise InputError("train has no pairs; expected at least one")
-        self.batch_size, self.shared = config.batch_size, config.loss == "softmax"
-        self.permuted, self.redraws = config.permuted, config.redraws
+        self.config, self.batch_size = config, config.batch_size
+        self.shared = config.loss == "softmax"
         self.unseen = min(config.negatives, train.n_items) if self.shared else config.negatives
         self.n_items, self.n_pairs, self.whole_users = train.n_items, len(train), whole_users
         self.users = torch.from_numpy(train.users).to(device)
@@ -179,7 +179,7 @@ class Sampler:
     def _pool(self, generator: torch.Generator) -> Tensor:
         """(n,) distinct uniform items, ascending; of many items a few less than asked for."""
         device = self.users.device
-        if self.n_items <= self.permuted * self.unseen:
+        if self.n_items <= self.config.permuted * self.unseen:
             order = torch.randperm(self.n_items, generator=generator, device=device)
             return ascending(order[: self.unseen])
         drawn = torch.randint(self.n_items, (self.unseen,), generator=generator, device=device)
@@ -214,7 +214,7 @@ class Sampler:
         unseen = torch.randint(self.n_items, shape, generator=generator, device=device)
         first = (users * self.n_items).unsqueeze(1)
         wrong = self._taken((first + unseen).view(-1))
-        for _ in range(self.redraws):
+        for _ in range(self.config.redraws):
             if not len(wrong):
                 break
             again = torch.randint(self.n_items, wrong.shape, generator=generator, device=device)

@@ -10,14 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import (
-    AggregatedFactorization,
-    Base,
-    Factorization,
-    Graph,
-    History,
-    LightGCN,
-)
+from elasticrec.training.bases import Base, Factorization, Graph, History, LightGCN
 from elasticrec.training.config import TrainConfig
 
 MakeBase = Callable[[Pairs, TrainConfig, torch.Generator], Base]
@@ -33,7 +26,7 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
     if config.base == "history":
         return History(items)
     if config.aggregation:
-        return AggregatedFactorization(users * config.own_norm, items, train)
+        return Factorization(users * config.own_norm, items, train)
     if config.base == "mf":
         return Factorization(users, items)
     assert graph is not None
@@ -45,13 +38,12 @@ def first_vectors(
 ) -> tuple[Tensor, Tensor]:
     """(U, D) users and (V, D) items to start from."""
     if config.init == "spectral":
-        graph = graph or Graph(train, generator.device)
-        unit = config.loss == "softmax"
+        graph, unit = graph or Graph(train, generator.device), config.loss == "softmax"
         users, items = spectral_tables(graph, config, generator, unit=unit)
         return users * config.init_scale, items * config.init_scale
-    U, V, D = train.n_users, train.n_items, config.dimensions
-    scale = config.init_scale
-    return random_table(U, D, scale, generator), random_table(V, D, scale, generator)
+    D, scale = config.dimensions, config.init_scale
+    users = random_table(train.n_users, D, scale, generator)
+    return users, random_table(train.n_items, D, scale, generator)
 
 
 def random_table(rows: int, dimensions: int, scale: float, generator: torch.Generator) -> Tensor:
@@ -91,11 +83,10 @@ def spectral_tables(
     else:
         users, items = (x / x.square().sum(dim=1).mean().sqrt() for x in (users, items))
     if D < dimensions:  # a tiny catalogue
-        pad = torch.randn(
-            n_users + n_items, dimensions - D, generator=generator, device=users.device
-        )
-        users = torch.cat([users, pad[:n_users] * 0.01], dim=1)
-        items = torch.cat([items, pad[n_users:] * 0.01], dim=1)
+        shape = n_users + n_items, dimensions - D
+        pad = 0.01 * torch.randn(shape, generator=generator, device=users.device)
+        users = torch.cat([users, pad[:n_users]], dim=1)
+        items = torch.cat([items, pad[n_users:]], dim=1)
     # The singular vectors came column by column; training reads whole rows.
     return users.contiguous(), items.contiguous()
 
@@ -111,10 +102,6 @@ def _orthogonal(x: Tensor) -> tuple[Tensor, Tensor]:
     return Q, R
 
 
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
-_LARGE = 1 << 30
-
-
 def keep_freed_memory() -> bool:
     """Tell glibc to keep freed blocks below a gigabyte for reuse; False where that is unknown.
 
@@ -126,5 +113,6 @@ def keep_freed_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # not glibc
         return False
-    settings = ((_M_MMAP_THRESHOLD, _LARGE), (_M_TRIM_THRESHOLD, _LARGE), (_M_TOP_PAD, 1 << 26))
-    return all(mallopt(name, value) == 1 for name, value in settings)
+    trim_threshold, top_pad, mmap_threshold = -1, -2, -3
+    settings = {mmap_threshold: 1 << 30, trim_threshold: 1 << 30, top_pad: 1 << 26}
+    return all(mallopt(name, value) == 1 for name, value in settings.items())

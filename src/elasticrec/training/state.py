@@ -1,12 +1,19 @@
-"""The state of one training, and the step that changes it."""
+"""The state of one training: the step that changes it, its progress, and its checkpoint."""
 
 from __future__ import annotations
 
 import copy
+import json
 import logging
+import os
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 
 from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.split import Split
@@ -14,16 +21,41 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.choosing import Choice
 from elasticrec.progress import stage
 from elasticrec.training.bases import Base
-from elasticrec.training.checkpoint import Progress
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Loss, Objective, Vectors, add_l2
 from elasticrec.training.rows import Leaves, RowAdam, Tables, learning_rate
 from elasticrec.training.sampler import Batch, Sampler
 from elasticrec.training.sharding import Ranks
 from elasticrec.training.table import BlockTable
-from elasticrec.training.validation import Validation, final_vectors
+from elasticrec.training.validation import Validation
 
 log = logging.getLogger(__name__)
+
+
+@dataclass
+class Progress:
+    """The progress of a training: all that a resume needs besides the tensors."""
+
+    epoch: int = 0
+    """The epoch under way, from 0."""
+    step: int = 0
+    """Steps of it that are done."""
+    steps: int = 0
+    """Steps done in all."""
+    best: float = -1.0
+    """Best validation value so far."""
+    best_epoch: int = 0
+    """Epochs done at that value; the number to train on everything."""
+    since_best: int = 0
+    """Validations since then."""
+    stopped: bool = False
+    """True once early stopping has ended the training."""
+    seconds: float = 0.0
+    """Time spent, earlier runs included."""
+    cpu_seconds: float = 0.0
+    """Time that all cores worked on it, earlier runs included."""
+    validations: list[dict[str, float]] = field(default_factory=list)
+    """One entry per validation: epoch, loss, value, seconds, CPU seconds."""
 
 
 class TrainingState:
@@ -57,16 +89,12 @@ class TrainingState:
 
     def step(self, batch: Batch) -> None:
         """One step on one batch."""
-        share, ranks = batch, self.ranks
-        if ranks.size > 1:
-            share = batch.share(ranks.rank, ranks.size)
+        ranks = self.ranks
+        share = batch if ranks.size == 1 else batch.share(ranks.rank, ranks.size)
         leaves = Leaves(self.base.tables, ranks, batch.counts)
-        users, vectors = self.base.forward(leaves, share)
-        seen, unseen, *near = vectors
-        loss = self.loss(
-            Vectors(users, seen, unseen.view(*share.unseen.shape, -1), near[0] if near else None),
-            share,
-        )
+        users, (seen, unseen, *near) = self.base.forward(leaves, share)
+        unseen = unseen.view(*share.unseen.shape, -1)
+        loss = self.loss(Vectors(users, seen, unseen, near[0] if near else None), share)
         if share is not batch:  # a mean over its own pairs
             loss = loss * (len(share.seen) / len(batch.seen))
         found = torch.autograd.grad(loss, list(leaves.tensors.values()))
@@ -96,19 +124,14 @@ class TrainingState:
     def validate(self) -> None:
         """Validate on rank 0; keep the best tables; decide whether to stop early."""
         progress, config = self.progress, self.config
-        loss = self.mean_loss()
+        found = {"epoch": progress.epoch, "loss": self.mean_loss()}
         with stage(f"validation after epoch {progress.epoch}"):
             whole = self.gathered(self.base.tables)
             value = self.ranks.broadcast(0.0 if self.ranks.rank else self.validation.value(whole))
-        seconds = round(progress.seconds, 2), round(progress.cpu_seconds, 2)
-        progress.validations.append(
-            {
-                "epoch": progress.epoch, "loss": loss, "value": value,
-                "seconds": seconds[0], "cpu_seconds": seconds[1],
-            }
-        )  # fmt: skip
+        found |= {"value": value, "seconds": round(progress.seconds, 2)}
+        progress.validations.append(found | {"cpu_seconds": round(progress.cpu_seconds, 2)})
         measured = "" if self.validation.asked is None else f", {config.metric} {value:.4f}"
-        log.info("epoch %d: loss %.4f%s", progress.epoch, loss, measured)
+        log.info("epoch %d: loss %.4f%s", progress.epoch, found["loss"], measured)
         self._loss_sum.zero_()
         self._loss_count = 0
         if value > progress.best or self.validation.asked is None:
@@ -126,39 +149,21 @@ class TrainingState:
 
     def finish(self) -> tuple[BlockTable, list[Choice]]:
         """The block table of the best validation, and how recency and exponent were chosen."""
-        config, base = self.config, self.gathered(self.best or self.base.tables)
-        choices: list[Choice | None] = []
-        if config.recency < 0 and config.score == "aligned":
-            with stage("choosing the recency"):
-                choices.append(self.validation.choose_recency(base))
-        exponent = 0.0
-        if config.loss == "softmax":
-            with stage("choosing the popularity exponent"):
-                choice = self.validation.choose_exponent(base)
-            exponent = float(choice.chosen) if choice else max(config.popularity_exponent, 0.0)
-            if config.popularity_exponent < 0:
-                choices.append(choice)
-        users, items = final_vectors(base, config)
-        blocks = items.reshape(len(items), config.n_blocks, config.block_size)
-        table = BlockTable(
-            blocks=blocks.cpu().numpy().astype(np.float32),
-            users=None if users is None else users.cpu().numpy().astype(np.float32), base=base.name,
-            score=config.score, cosine=config.loss == "softmax" and config.score == "aligned",
-            popularity_exponent=exponent, recency=self.validation.recency,
-        )  # fmt: skip
-        return table, [choice for choice in choices if choice]
+        return self.validation.table(self.gathered(self.best or self.base.tables))
 
     def tensors(self) -> Tables:
         """Every tensor of the state, for a checkpoint; on rank 0."""
         loss = self.ranks.summed(float(self._loss_sum))
-        return {
-            **{
-                name: self.ranks.gathered(name.partition(".")[2], part)
-                for name, part in self._own().items()
-            },
-            "generator": self.generator.get_state().cpu(),
-            "loss": torch.tensor([loss, self._loss_count], dtype=torch.float64),
-        }
+        own = self._own().items()
+        found = {name: self.ranks.gathered(name.partition(".")[2], part) for name, part in own}
+        found["generator"] = self.generator.get_state().cpu()
+        return found | {"loss": torch.tensor([loss, self._loss_count], dtype=torch.float64)}
+
+    def save(self, path: Path, split: str) -> None:
+        """Write a checkpoint, on rank 0."""
+        tensors = self.tensors()
+        if not self.ranks.rank:
+            save_checkpoint(path, tensors, self.progress, self.config, split)
 
     def restore(self, tensors: Tables, progress: Progress) -> None:
         """Go on from what `tensors` gave, which rank 0 has."""
@@ -180,3 +185,64 @@ class TrainingState:
             **{f"best.{name}": t for name, t in self.best.items()},
             **self.optimizer.state(),
         }
+
+
+def save_checkpoint(
+    path: Path, tensors: Tables, progress: Progress, config: TrainConfig, split: str
+) -> None:
+    """Write everything to one file, whole or not at all."""
+    about = {"progress": asdict(progress), "config": asdict(config), "split": split}
+    partial = path.with_name(path.name + ".part")
+    stored = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
+    save_file(stored, partial, metadata={"elasticrec": json.dumps(about)})
+    os.replace(partial, path)
+
+
+def load_checkpoint(path: Path, config: TrainConfig, split: str) -> tuple[Tables, Progress]:
+    """Tensors and progress of a checkpoint made with the same settings from the same split."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {})["elasticrec"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise InputError(f"{path} is not a checkpoint: {error}") from error
+    if about["split"] != split:
+        raise InputError(f"{path} was made from another split; --force begins anew")
+    found = about["config"]
+    for name, wanted in json.loads(json.dumps(asdict(config))).items():
+        if found.get(name) != wanted:
+            raise InputError(
+                f"{path} was made with {name}={found.get(name)!r}, expected {wanted!r}; "
+                "resume with the same settings, or begin anew with --force"
+            )
+    return tensors, Progress(**about["progress"])
+
+
+class Clock:
+    """Seconds since a training began, and when something was last done."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic(), time.process_time()
+
+    def start(self, progress: Progress) -> None:
+        """Begin to count steps, after those and the seconds that earlier runs took."""
+        self._before = progress.seconds - self._began[0], progress.cpu_seconds - self._began[1]
+        self._first, self._latest = (progress.steps, time.monotonic()), dict[str, float]()
+
+    def note(self, progress: Progress) -> None:
+        """Write the seconds so far to the progress."""
+        progress.seconds = self._before[0] + time.monotonic()
+        progress.cpu_seconds = self._before[1] + time.process_time()
+
+    def passed(self, what: str, seconds: float) -> bool:
+        """True once so many seconds have passed since the start, or since it was last true."""
+        now = time.monotonic()
+        if now - self._latest.get(what, self._first[1]) < seconds:
+            return False
+        self._latest[what] = now
+        return True
+
+    def seconds_left(self, done: int, total: int) -> float:
+        """Time that the remaining steps take at the pace of this run."""
+        steps, began = self._first
+        return (time.monotonic() - began) / max(done - steps, 1) * (total - done)

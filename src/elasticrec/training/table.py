@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,12 +13,18 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.errors import InputError
 from elasticrec.files import fingerprint, save_bytes
 
+if TYPE_CHECKING:
+    from elasticrec.training.config import TrainConfig
+
 Score = Literal["aligned", "tiled"]
+"""The product of user and blocks. Read literally, Eq. 2 repeats each block N times, so a score is
+the product of two d-vectors whatever is kept: `tiled`. By `aligned`, block n of the item meets
+block n of the user."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockTable:
-    """Trained vectors, scored by `evaluation.scoring`.
+    """Trained vectors.
 
     A person known by history is the normalised sum of the unit vectors of her items.
     """
@@ -67,20 +73,30 @@ class BlockTable:
         """(V, D) view: each item's blocks one after the other."""
         return self.blocks.reshape(self.n_items, -1)
 
+    def effective(self, per_item: np.ndarray | None = None) -> tuple[np.ndarray | None, np.ndarray]:
+        """Users and items as two plain matrices whose product is the score.
+
+        (U, D) and (V, D) for `aligned`, (U, d) and (V, d) for `tiled`; users are None for
+        `history`. Scores may depend on the popularity of each item (V,).
+        """
+        items = folded(self.items, self)
+        if self.popularity_exponent:
+            if per_item is None:
+                raise InputError(
+                    f"scores depend on popularity to the power {self.popularity_exponent}; "
+                    "expected the popularity of each item"
+                )
+            items = items * popularity_factors(per_item, self.popularity_exponent)[:, None]
+        return None if self.users is None else folded(self.users, self), items
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
-        out = {"blocks": self.blocks}
-        if self.users is not None:
-            out["users"] = self.users
-        return out
+        return {"blocks": self.blocks} | ({} if self.users is None else {"users": self.users})
 
     def facts(self) -> dict[str, str | bool | float]:
         """Everything else, as plain values."""
-        return {
-            "base": self.base, "score": self.score,
-            "cosine": self.cosine, "popularity_exponent": self.popularity_exponent,
-            "recency": self.recency,
-        }  # fmt: skip
+        arrays = ("blocks", "users")
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in arrays}
 
     def fingerprint(self) -> str:
         """Hex sha256 of the content."""
@@ -117,3 +133,17 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     """Rows divided by their norms; rows of zeros stay."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(norms, 1e-12))
+
+
+def folded(vectors: Any, how: BlockTable | TrainConfig) -> Any:
+    """Arrays or tensors (…, D) as they are scored: as they are, or (…, d) summed if tiled."""
+    if how.score == "aligned":
+        return vectors
+    n_blocks = vectors.shape[-1] // how.block_size  # numpy cannot infer -1 from no vectors
+    return vectors.reshape(*vectors.shape[:-1], n_blocks, how.block_size).sum(-2)
+
+
+def popularity_factors(per_item: np.ndarray, exponent: float) -> np.ndarray:
+    """(V,) float32, at most 1: ((popularity + 1) / (the largest + 1))^exponent."""
+    shares = (per_item + 1.0) / (per_item.max(initial=0) + 1.0)
+    return np.asarray(shares**exponent, dtype=np.float32)

@@ -9,11 +9,11 @@ from torch.nn.functional import normalize
 
 from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice, choose
-from elasticrec.evaluation.ranking import Evaluation, evaluate_vectors, queries_of
-from elasticrec.evaluation.scoring import popularity_factors
+from elasticrec.evaluation.ranking import evaluate_vectors, queries_of
+from elasticrec.progress import stage
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
-from elasticrec.training.losses import folded
+from elasticrec.training.table import BlockTable, folded, popularity_factors
 
 
 class Validation:
@@ -31,11 +31,33 @@ class Validation:
         """(1, n) the metric of each user with the exponent that was chosen."""
         self.popularity = split.train.per_item
 
+    def table(self, base: Base) -> tuple[BlockTable, list[Choice]]:
+        """The block table of a base, and how recency and exponent were chosen."""
+        config, exponent = self.config, 0.0
+        choices: list[Choice | None] = []
+        if config.recency < 0 and config.score == "aligned":
+            with stage("choosing the recency"):
+                choices.append(self.choose_recency(base))
+        if config.loss == "softmax":
+            with stage("choosing the popularity exponent"):
+                choice = self.choose_exponent(base)
+            exponent = float(choice.chosen) if choice else max(config.popularity_exponent, 0.0)
+            if config.popularity_exponent < 0:
+                choices.append(choice)
+        users, items = final_vectors(base, config)
+        blocks = items.reshape(len(items), config.n_blocks, config.block_size)
+        table = BlockTable(
+            blocks.cpu().numpy().astype(np.float32),
+            None if users is None else users.cpu().numpy().astype(np.float32),
+            base.name, config.score,
+            cosine=config.loss == "softmax" and config.score == "aligned",
+            popularity_exponent=exponent, recency=self.recency,
+        )  # fmt: skip
+        return table, [choice for choice in choices if choice]
+
     def value(self, base: Base) -> float:
         """The metric's mean; 0 where the split has no validation pairs."""
-        if self.asked is None:
-            return 0.0
-        return self._evaluate(*self._vectors(base)).metrics[self.config.metric]
+        return 0.0 if self.asked is None else float(self._values(*self._vectors(base)).mean())
 
     def choose_recency(self, base: Base) -> Choice | None:
         """The recency that is used from now on; None where no order of histories is known.
@@ -48,8 +70,7 @@ class Validation:
         found = {}
         for recency in sorted({0.0, *self.config.recencies}):
             self.recency = recency
-            ranked = self._evaluate(self._sums(items), items)
-            found[f"{recency:g}"] = ranked.per_user[self.config.metric][None]
+            found[f"{recency:g}"] = self._values(self._sums(items), items)
         choice = choose("recency", found, "0", doubt=self.config.doubt)
         self.recency = float(choice.chosen)
         return choice
@@ -69,9 +90,8 @@ class Validation:
         candidates = self.config.exponents if given < 0 else (given,)
         for exponent in candidates:
             factors = torch.from_numpy(popularity_factors(self.popularity, exponent))
-            ranked = self._evaluate(persons, items * factors.to(items.device)[:, None])
-            found[f"{exponent:g}"] = ranked.per_user[self.config.metric][None]
-            value = ranked.metrics[self.config.metric]
+            values = self._values(persons, items * factors.to(items.device)[:, None])
+            found[f"{exponent:g}"], value = values, float(values.mean())
             best, worse = (value, 0) if value > best else (best, worse + 1)
             if worse == self.config.exponent_patience:
                 break
@@ -93,11 +113,12 @@ class Validation:
         sums = self.histories.csr(self.recency) @ normalize(items, dim=1).cpu().numpy()
         return normalize(torch.from_numpy(sums).to(items.device), dim=1)
 
-    def _evaluate(self, persons: Tensor, items: Tensor) -> Evaluation:
+    def _values(self, persons: Tensor, items: Tensor) -> np.ndarray:
+        """(1, n) the metric of each user."""
         assert self.asked is not None
-        return evaluate_vectors(
-            persons, items, self.asked, metrics=(self.config.metric,), device=items.device.type,
-        )  # fmt: skip
+        name, device = self.config.metric, items.device.type
+        found = evaluate_vectors(persons, items, self.asked, metrics=(name,), device=device)
+        return found.per_user[name][None]
 
 
 def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tensor]:
@@ -108,8 +129,8 @@ def final_vectors(base: Base, config: TrainConfig) -> tuple[Tensor | None, Tenso
     users, items = base.final()
     if config.loss == "bpr":
         return users, items
-    return None if users is None else _scored_unit(users, config), _scored_unit(items, config)
 
+    def scored_unit(vectors: Tensor) -> Tensor:
+        return vectors / folded(vectors, config).norm(dim=1, keepdim=True).clamp(min=1e-12)
 
-def _scored_unit(vectors: Tensor, config: TrainConfig) -> Tensor:
-    return vectors / folded(vectors, config).norm(dim=1, keepdim=True).clamp(min=1e-12)
+    return None if users is None else scored_unit(users), scored_unit(items)
