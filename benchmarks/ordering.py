@@ -40,7 +40,7 @@ def main() -> int:
     neighbours = make_neighbours(split.train, CompressionConfig())
     search = OrderSearchConfig()
     started = time.perf_counter()
-    find_order(codes, neighbours, items, split, search, device=device)
+    find_order(codes, neighbours, split, search, device=device)
     taken = time.perf_counter() - started
     config = {"users": USERS, "items": ITEMS, "persons": search.n_persons, "cores": cores()}
     metrics = comparison(taken, "s") | {"limit": LIMIT}

@@ -149,7 +149,7 @@ def ordered(folder: Path, args: argparse.Namespace) -> Facts:
     from elasticrec.ordering.search import OrderSearchConfig, find_order
 
     (codes, lists), split = _coded(folder), Split.load(folder / "split.npz")
-    items, said = np.load(folder / "items.npy"), list[str]()
+    said = list[str]()
     config = OrderSearchConfig()
     if args.thrifty:
         few: Facts = {"sizes": (6.0, 20.0), "leads": (0,), "columns_per_slot": (4.0, 8.0)}
@@ -164,7 +164,7 @@ def ordered(folder: Path, args: argparse.Namespace) -> Facts:
 
     def find() -> bool:
         try:
-            find_order(codes, lists, items, split, config, device=args.device, report=report)
+            find_order(codes, lists, split, config, device=args.device, report=report)
         except TimeoutError:
             return False
         return True

@@ -134,8 +134,8 @@ class Coded:
     def find(self, choosing: np.ndarray, config: OrderSearchConfig, device: str) -> FoundOrder:
         """The order and vote weights that some validation users choose."""
         return find_order(
-            self.codes, self.neighbours, self.table.items, chooser(self.split, choosing), config,
-            least=self.least, vectors=self.vectors, device=device,
+            self.codes, self.neighbours, chooser(self.split, choosing), config, least=self.least,
+            vectors=self.vectors, device=device,
         )  # fmt: skip
 
     def stream(self, order: Order, weights: np.ndarray) -> StreamIndex:

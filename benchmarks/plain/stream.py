@@ -40,7 +40,8 @@ def make_stream(
     entries = []
     for c in range(columns):
         codebook, block = (c, 0) if c < residual else (residual, (c - residual) % N_BLOCKS)
-        entries.append(struct.pack("<4H2f", codebook, block, max(1, 40 >> c // 4), 0, 0.4, 0.2))
+        scale, gain = max(1, 40 >> c // 4), min(32_768, 9000 + 250 * c)
+        entries.append(struct.pack("<4H2f", codebook, block, scale, gain, 0.4, 0.2))
     chunks.append((2, 0, 0, 0, columns, b"".join(entries)))
     step = max(16, piece_bytes)
     for c in range(columns):

@@ -585,7 +585,7 @@ static size_t er_divide(er_work *w, void *base, uint32_t n_books, uint32_t n_col
 }
 
 /* Finds where codewords and columns are. Of a column the first bytes of its table say codebook,
- * block and scale, until its table is there. */
+ * block, scale and gain, until its table is there. */
 static void er_place(er_stream *s, const er_work *w) {
   for (uint32_t i = 0; i < s->starts[1]; i++) {
     er_chunk c = er_chunk_at(s->data, s->chunks[i]);
@@ -673,18 +673,18 @@ static void er_settle(elasticrec_stream *s, er_work *w) {
   uint32_t D = 8 * s->n_blocks, step = ER_ROOM / D;
   int32_t *y = (int32_t *)w->scores;
   if (s->n_sorted == s->n_chunks) return;
-  er_sort_chunks(s);
-  er_place(s, w);
+  er_sort_chunks(s), er_place(s, w);
   for (t.next = s->starts[3]; er_next_tile(s, &t);) {
     for (uint32_t i = t.base, n; i < t.end; i += n ? n : 1) {
       n = !(s->slots[i] & 128) ? 0 : t.end - i < step ? t.end - i : step;
       if (n && s->cosine) er_vectors(s, w, &t, i, n, y);
       for (uint32_t k = 0; k < n; k++) {
+        uint32_t last = (s->state[i + k] & 2047u) - 1; /* its last column, where square is not 0 */
         double gain = s->popularity[er_digits(i + k + 1)];
         uint64_t square = s->cosine ? er_square(y + (size_t)k * D, D) : 0;
-        if (s->cosine) gain = square ? s->unit * gain / er_root(square) + 0.5 : 0;
-        s->gain[i + k] = gain < 256 ? (uint8_t)gain : 255;
-        s->slots[i + k] &= 127;
+        if (square) gain = s->unit * gain * er_16(w->tables + 64 * (size_t)last + 6) / 32768;
+        if (s->cosine) gain = square ? gain / er_root(square) + 0.5 : 0;
+        s->gain[i + k] = gain < 256 ? (uint8_t)gain : 255, s->slots[i + k] &= 127;
       }
     }
   }
@@ -764,7 +764,7 @@ static int er_read_columns(elasticrec_stream *s, const er_chunk *c, er_error *er
     width = s->width[book];
     ER_WITHIN("first block of a column", block, 0, s->n_blocks - width);
     ER_WITHIN("scale of a column", scale, 1, 16384);
-    ER_IS("reserved bytes of a column", er_16(p + 6), 0);
+    ER_WITHIN("gain of a column", er_16(p + 6), 1, 32768);
     for (int at = 8; at < 16; at += 4)
       if (er_real(p + at) < 0)
         return er_refuse(error, "vote weight of a column, as bits", er_32(p + at), 0, 0x4E6E6B28);

@@ -16,7 +16,8 @@
  * budget?: number, previous?: Partial<Fetched> | null, signal?: AbortSignal}} FetchOptions */
 /** @typedef {ReturnType<typeof chunksOf> extends Generator<infer T> ? T : never} Chunk */
 /** @typedef {{width: number, words: Int8Array, have: number}} Codebook `have` codewords so far */
-/** @typedef {{book: Codebook, first: number, scale: number, weights: number[]}} Column */
+/** @typedef {{book: Codebook, first: number, scale: number, gain: number,
+ * weights: number[]}} Column */
 
 /** A file breaks a rule of the format, is cut too short, or belongs to another model. */
 export class StreamError extends Error { name = 'StreamError'; }
@@ -304,12 +305,13 @@ export class Stream {
       const at = chunk.at + 16 * c, number = view.getUint16(at, true), book = this.#books[number];
       if (book?.have !== 32) refuse('codebook of a column', number, 'a complete one');
       const block = within(view.getUint16(at + 2, true), 0, N - book.width, 'block');
-      const scale = within(view.getUint32(at + 4, true), 1, 16384, 'scale, and zeros behind it');
+      const scale = within(view.getUint16(at + 4, true), 1, 16384, 'scale');
+      const gain = within(view.getUint16(at + 6, true), 1, 32768, 'gain') / 32768;
       covered[N] = within(covered[N] + book.width - 1, 0, 16 * N, 'sum of widths, less 1');
       for (let n = block; n < block + book.width; n++)
         covered[n] = within(covered[n] + scale, 1, 16384, 'sum of the scales of a block');
       const weights = [8, 12].map((field) => float(view, at + field, 'vote weight'));
-      return { book, first: 8 * block, scale, weights };
+      return { book, first: 8 * block, scale, gain, weights };
     });
     [this.#columns, this.#covered] = [[...this.#columns, ...opened], covered];
   }
@@ -382,8 +384,9 @@ export class Stream {
   #gainOf(number, codes, y) {
     const { popularity, unit, score } = this.#head, P = popularity[32 - Math.clz32(number + 1)];
     if (score === 'dot') return this.#gains[number] = 1 + P;
-    const length = this.#decode(number, codes, y), gain = Math.floor((unit * P) / length + 0.5);
-    return this.#gains[number] = 1 + (length && Math.min(255, gain));
+    const length = this.#decode(number, codes, y); // not 0 where there is a last column
+    const worth = length && unit * P * this.#columns[this.#columnsOf[number] - 1].gain;
+    return this.#gains[number] = 1 + (length && Math.min(255, Math.floor(worth / length + 0.5)));
   }
 
   /** Item numbers of ids, -1 for an unknown one. @param {Iterable<Id>} ids @param {string} what */

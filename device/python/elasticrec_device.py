@@ -38,7 +38,7 @@ Source: TypeAlias = Any  # the path of a file (str or os.PathLike), or a buffer 
 Id: TypeAlias = int | str
 
 HEAD, CHUNK = struct.Struct("<8s2HI4BI4Q32s32s32s28s4f"), struct.Struct("<I2BH3I12s")
-COLUMN, OTHER, MAGIC = struct.Struct("<2HI2f"), struct.Struct("<8s2HI"), b"\x89ELASTIC"
+COLUMN, OTHER, MAGIC = struct.Struct("<4H2f"), struct.Struct("<8s2HI"), b"\x89ELASTIC"
 FIELDS = """magic version N V id_kind cosine for_vector min_support reserved sequence date least
 length model_id catalogue values popularity unit recency by_history by_vector"""
 Chunk = namedtuple("Chunk", "length kind width which first count crc link at name")
@@ -145,13 +145,12 @@ class _Arrived:
         self.end, self.n_chunks, self.link, self.useful = head.size, 0, head.link, False
         self.codebooks, self.filled = list[Array](), 32  # codewords that the last one has
         self.columns = list[tuple[int, int, int]]()  # codebook, first number, scale
-        self.weights = [[head.by_history, head.by_vector]]  # with 0, 1, ... columns
+        self.about = [[0.0, head.by_history, head.by_vector]]  # gain, weights: 0, 1, ... columns
         self.cover, self.used = np.zeros(head.N + 1, np.int64), 0  # scales, widths; columns in use
         # Of each item; pages of zeros take no memory before they are written.
         self.n_columns, self.gain = np.zeros((2, head.V), np.uint16)  # 1 + g; 0: not known
         self.n_slots, self.falls = np.zeros((2, head.V), np.uint8)  # 15 - the last vote
-        # Of each tile: rows of CODES and of NEIGHBOURS. A row is column or slot, first, end, the
-        # chunk's item at the tile's start, offset and count of the chunk.
+        # Of each tile, rows of CODES and NEIGHBOURS: which, first, end, skip, offset, count.
         self.rows, self.tables = dict[int, tuple[list[Any], list[Any]]](), dict[int, list[Array]]()
         self.changed, self.new_ids, self.n_ids = set[int](), list[tuple[Any, Array]](), 0
         # Ids, or where each text starts << 16 | its bytes; ids, or hashes of texts; their order.
@@ -215,18 +214,18 @@ class _Arrived:
         self.useful |= stop == head.least
 
     def _read_columns(self, c: Any, raw: Any) -> None:
-        for book, block, scale, *weights in COLUMN.iter_unpack(raw):
+        for book, block, scale, gain, *weights in COLUMN.iter_unpack(raw):
             _within(f"codebook in {c.name}", book, 0, len(self.codebooks) - 1 - (self.filled < 32))
             width = self.codebooks[book].shape[1] // 8
             _within(f"first block in {c.name}", block, 0, self.head.N - width)
-            _within(f"scale, and zeros behind it, in {c.name}", scale, 1, 16384)
-            good = all(0 <= weight <= 1e9 for weight in weights)
-            _check(f"weights in {c.name}", weights, "0 to 10^9", good)
+            _within(f"scale in {c.name}", scale, 1, 16384)
+            good = 1 <= gain <= 32768 and all(0 <= weight <= 1e9 for weight in weights)
+            _check(f"gain, weights in {c.name}", (gain, *weights), "1 to 32768, 0 to 10^9", good)
             self.cover[[*range(block, block + width), -1]] += [*[scale] * width, width - 1]
             _within(f"sum of a block's scales in {c.name}", self.cover.max(), 1, 16384)
             _within(f"widths, less 1, up to {c.name}", self.cover[-1], 0, 16 * self.head.N)
             self.columns.append((book, 8 * block, scale))
-            self.weights.append(weights)
+            self.about.append([gain / 32768, *weights])
 
     def _read_items(self, c: Any, raw: Array) -> None:
         n, end, votes = c.count, c.first + c.count, c.kind == 4  # else CODES
@@ -323,7 +322,8 @@ class _Arrived:
                 gain = self.head.popularity[np.searchsorted(1 << np.arange(28), items + 1, "right")]
                 if self.head.cosine:
                     lengths = np.where((each := self.vectors(items)[1]) > 0, each, np.inf)
-                    gain = np.minimum(255, np.floor(self.head.unit * gain / lengths + 0.5))
+                    gain *= self.head.unit * np.array(self.about)[self.n_columns[items], 0]
+                    gain = np.minimum(255, np.floor(gain / lengths + 0.5))
                 self.gain[items] = 1 + gain
         self.changed.clear()
 
@@ -379,7 +379,7 @@ class _Arrived:
         t = (np.floor((A * 32767) / M + 0.5) if M > 0 else A).astype(np.int32)
         tables = (t[:, 16:, None] + t[:, None, :16]).reshape(-1, 256)
         rho = (np.sqrt(np.sum(q * q)) * (32767 / M)) * (head.unit * 128) if M > 0 else 2.0**20
-        weights = np.array(self.weights)[: self.used + 1, kind] / np.sqrt(max(1, len(history)))
+        weights = np.array(self.about)[: self.used + 1, 1 + kind] / np.sqrt(max(1, len(history)))
         worth = np.floor(np.minimum((weights * rho)[:, None] * head.values, 2.0**40) + 0.5)
         known, low = np.zeros(head.V, dtype=bool), np.zeros(1 << 8 * min(2, head.full), dtype=bool)
         known[history] = low[history & len(low) - 1] = True

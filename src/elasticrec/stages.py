@@ -199,7 +199,7 @@ class Stages:
             return
         with self._timed("order", "vote weights and the order of the stream"):
             found = find_order(
-                model.codes, model.neighbours, model.table.items, model.split, preset.order,
+                model.codes, model.neighbours, model.split, preset.order,
                 least=min(preset.compression.fewest_residual, model.codes.n_columns),
                 vectors=model.server_vectors(), device=self.device,
                 report=lambda text: self.report("order", text),
@@ -321,7 +321,7 @@ def code_items(
         return rest(trained), None
     candidates = {"fitted": rest(fitted), "trained": rest(trained)}
     choice = choose_codes(
-        candidates, neighbours, table.items, split, preset.order,
-        least=config.fewest_residual, device=device, report=report,
+        candidates, neighbours, split, preset.order, least=config.fewest_residual, device=device,
+        report=report,
     )  # fmt: skip
     return candidates[choice.chosen], choice

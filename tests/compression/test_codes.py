@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.compression.codebooks import HALF, Column, fit_codewords, pair_sums, quantized
-from elasticrec.compression.codes import SCALES, Codes, assemble, popularity_class
+from elasticrec.compression.codes import (
+    LARGEST_UNIT,
+    SCALES,
+    Codes,
+    assemble,
+    popularity_class,
+    with_gains,
+    with_unit,
+)
 from elasticrec.compression.compress import compress
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.errors import InputError
@@ -57,15 +65,17 @@ def test_decoding_agrees_with_the_page(codes: Codes, data: st.DataObject) -> Non
 
 
 def test_more_columns_come_nearer(codes: Codes, items: np.ndarray) -> None:
-    trained = items @ codes.rotation
-    cosines = []
-    for count in (1, 2, codes.n_columns // 2, codes.n_columns):
-        y = codes.decode(slice(None), np.full(len(items), count)).astype(float)
-        lengths = np.maximum(np.linalg.norm(y, axis=1), 1e-9)
-        cosines.append(float(((y * trained).sum(axis=1) / lengths).mean()))
-    assert cosines == sorted(cosines)
+    cosines = [mean_cosine(codes, items, count) for count in range(1, codes.n_columns + 1)]
     assert cosines[0] > 0.5
     assert cosines[-1] > 0.99
+    np.testing.assert_allclose(codes.cosines, [0, *np.maximum.accumulate(cosines)], atol=2e-5)
+
+
+def mean_cosine(codes: Codes, items: np.ndarray, count: int) -> float:
+    """The mean cosine of items (V, D) of length 1 and what so many columns decode."""
+    y = codes.decode(slice(None), np.full(len(items), count)).astype(float)
+    lengths = np.maximum(np.linalg.norm(y, axis=1), 1e-9)
+    return float(((y * (items @ codes.rotation)).sum(axis=1) / lengths).mean())
 
 
 def test_scales_of_a_block_stay_within_the_pages_sum(codes: Codes) -> None:
@@ -84,17 +94,48 @@ def test_columns_of_a_stage_share_their_codebook(codes: Codes) -> None:
 
 
 def test_factors_undo_lengths(codes: Codes) -> None:
-    y = codes.decode(slice(None), np.full(codes.n_items, codes.n_columns)).astype(float)
+    every = np.arange(codes.n_items)
+    counts = np.full(codes.n_items, codes.n_columns)
+    y = codes.decode(slice(None), counts).astype(float)
     lengths = np.sqrt((y**2).sum(axis=1))
-    g = codes.factors(lengths, np.arange(codes.n_items))
+    g = codes.factors(lengths, every, counts)
     assert g.min() >= 1
     assert g.max() <= 255
     assert np.std(lengths * g) / np.mean(lengths * g) < 0.01
 
 
+def test_the_less_columns_tell_the_less_scores_count(codes: Codes) -> None:
+    """Of equal lengths a factor is as large as the mean cosine of its columns."""
+    counts = np.arange(codes.n_columns + 1)
+    lengths = np.full(len(counts), codes.unit)
+    g = codes.factors(lengths, np.zeros(len(counts), dtype=int), counts)
+    assert g.tolist() == np.floor(128 * codes.cosines + 0.5).astype(int).tolist()
+    assert g[0] == 0
+    assert g[1] < g[2] < g[-1]
+
+
+def test_factors_of_the_smallest_prefix_just_fit_a_byte(codes: Codes) -> None:
+    counts = np.full(codes.n_items, 2)
+    lengths = np.linalg.norm(codes.decode(slice(None), counts).astype(float), axis=1)
+    set_so = with_unit(codes, 2, n_items=codes.n_items, quantile=0.1)
+    g = set_so.factors(lengths, np.arange(codes.n_items), counts)
+    assert np.mean(g > 250) == pytest.approx(0.1, abs=0.03)
+
+
+def test_gains_never_fall_and_are_at_least_the_smallest(codes: Codes, items: np.ndarray) -> None:
+    opposite = with_gains(codes, -items @ codes.rotation, n_items=100)
+    assert set(opposite.gains.tolist()) == {1}
+    found = with_unit(opposite, 2, n_items=100, quantile=0.01).unit
+    assert found == np.float32(LARGEST_UNIT)
+    assert (np.diff(codes.gains.astype(int)) >= 0).all()
+    assert codes.gains.max() <= 32_768
+
+
 def test_factors_of_dot_scores_are_popularity_alone(items: np.ndarray) -> None:
     codes = compress(items * 3, CompressionConfig(stages=0), cosine=False)
-    assert set(codes.factors(np.array([0.0, 5.0]), np.array([0, 9])).tolist()) == {128}
+    found = codes.factors(np.array([0.0, 5.0]), np.array([0, 9]), np.array([0, 1]))
+    assert found.tolist() == [128, 128]
+    assert 0.5 < codes.cosines[1] < 1  # which votes are weighed by
 
 
 def test_popularity_lowers_rare_items(items: np.ndarray) -> None:
@@ -153,4 +194,4 @@ def test_a_column_without_codewords_of_size_keeps_its_scale() -> None:
     flat = Column(np.zeros((32, 8), np.int8), 0, 1.0, np.zeros(4, np.uint8))
     codes = assemble([flat], n_blocks=1, rotation=np.eye(8), empty=np.zeros(8))
     assert codes.decode(slice(None), np.ones(4, dtype=int)).tolist() == [[0] * 8] * 4
-    assert codes.factors(np.zeros(4), np.arange(4)).tolist() == [0] * 4
+    assert codes.factors(np.zeros(4), np.arange(4), np.ones(4, int)).tolist() == [0] * 4

@@ -41,7 +41,7 @@ def columns(n_items, n, rng, wide=0):
         words = rng.integers(-60, 60, 256 * width, np.int8).tobytes()
         chunks.append((CODEBOOK, width, book, 0, 32, words))
     shapes = [(0, 0)] * wide + [(int(wide > 0), c % N_BLOCKS) for c in range(n - wide)]
-    entries = b"".join(struct.pack("<4H2f", *shape, 1, 0, 0.5, 0.5) for shape in shapes)
+    entries = b"".join(struct.pack("<4H2f", *shape, 1, 32768, 0.5, 0.5) for shape in shapes)
     chunks.append((COLUMNS, 0, 0, 0, n, entries))
     return chunks + [(CODES, 0, c, 0, n_items, rng.bytes(n_items)) for c in range(n)]
 

@@ -11,6 +11,8 @@ import numpy as np
 MODEL_ID = bytes(range(32))
 CODEBOOK, COLUMNS, CODES, NEIGHBOURS, IDS = range(1, 6)
 KINDS = ("dense", "u32", "u64", "text")
+GAINS = (30_001, 16_384, 32_768, 9_000, 1)
+"""Of a random stream's columns, in turn."""
 
 
 @dataclass
@@ -85,8 +87,8 @@ def ends_of(stream):
 
 
 def columns_payload(entries):
-    """Of (codebook, first block, scale, weight by history, weight by vector) each."""
-    return b"".join(struct.pack("<4H2f", c, f, s, 0, h, v) for c, f, s, h, v in entries)
+    """Of (codebook, first block, scale, gain, weight by history, weight by vector) each."""
+    return b"".join(struct.pack("<4H2f", *entry) for entry in entries)
 
 
 def slot_payload(numbers, votes, n_items):
@@ -203,7 +205,8 @@ class _Growth:
             codebook = int(self.rng.integers(len(self.widths)))
             f = int(self.rng.integers(self.head.N - self.widths[codebook] + 1))
             scale, weights = int(self.rng.choice([1, 2, 7, 300])), self.rng.choice([0, 0.25, 2], 2)
-            entries.append((codebook, f, scale, *weights.tolist()))
+            gain = GAINS[(self.n_columns + len(entries)) % len(GAINS)]
+            entries.append((codebook, f, scale, gain, *weights.tolist()))
         yield Chunk(COLUMNS, self.n_columns, 0, len(entries), columns_payload(entries))
         self.n_columns += len(entries)
 

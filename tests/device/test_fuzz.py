@@ -88,7 +88,7 @@ def test_a_last_text_without_bytes_or_of_half_a_letter_is_refused(everyone, leng
 
 def test_the_widest_columns_are_taken(everyone):
     wide = draft()
-    wide.add(Kind.COLUMNS, 3, 0, 31, struct.pack("<HHHHff", 0, 0, 1, 0, 0.5, 0.5) * 31)
+    wide.add(Kind.COLUMNS, 3, 0, 31, struct.pack("<HHHHff", 0, 0, 1, 32768, 0.5, 0.5) * 31)
     assert everyone(Case(wide.file())).startswith(f"{len(wide.file())}\t")
 
 

@@ -104,7 +104,7 @@ def test_a_crafted_stream_costs_little_more_than_an_ordinary_one(make):
 def sparse(V):
     """500 items as far apart as the head may claim, each with a column and a slot."""
     places = np.linspace(0, V - 2, 500).astype(int).tolist()
-    entries = struct.pack("<4H2f", 0, 0, 1, 0, 0.5, 0.5)
+    entries = struct.pack("<4H2f", 0, 0, 1, 32768, 0.5, 0.5)
     books = range(max(1, V // 4096))  # the head may claim as many items as there are bytes
     chunks = [(1, 16, book, 0, 32, bytes(4096)) for book in books] + [(2, 0, 0, 0, 1, entries)]
     chunks += [(3, 0, 0, first, 1, b"7") for first in places]

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 import elasticrec_device
 from tests.device.python_making import (
@@ -21,13 +22,13 @@ from tests.device.python_making import (
 rounded = np.vectorize(lambda x: math.floor(x + 0.5))
 
 
-def stream_of(codewords, codes, head, weight=0.0, slot=b""):
+def stream_of(codewords, codes, head, weight=0.0, slot=b"", gain=32_768):
     """A stream of one column whose low codewords are given; the high ones are 0."""
     words = np.zeros((32, 8), dtype=np.int8)
     words[: len(codewords)] = codewords
     chunks = [
         Chunk(CODEBOOK, 0, 0, 32, words.tobytes(), 1),
-        Chunk(COLUMNS, 0, 0, 1, columns_payload([(0, 0, 1, weight, weight)])),
+        Chunk(COLUMNS, 0, 0, 1, columns_payload([(0, 0, 1, gain, weight, weight)])),
         Chunk(CODES, 0, 0, len(codes), bytes(codes)),
     ]
     chunks += [Chunk(NEIGHBOURS, 0, 0, len(codes), slot)] if slot else []
@@ -64,19 +65,24 @@ def test_a_tables_products_come_first():
     assert scores(stream, vector=vector) == [*expected, 32767]
 
 
-def test_a_gains_product_comes_first():
+@pytest.mark.parametrize("gain", [32_768, 30_720])
+def test_a_gains_product_comes_first(gain):
     unit, P, length = np.meshgrid(np.arange(0.5, 40), np.arange(1.0, 256), np.arange(1.0, 128))
-    differ = rounded((unit * P) / length) != rounded(unit * (P / length))
-    at = np.flatnonzero(differ & (unit * P / length < 255))[0]
+    G = gain / 32_768
+    right = rounded((unit * P * G) / length)
+    differ = right != rounded(unit * (P * G / length))
+    differ &= (G == 1) | (right != rounded(unit * P / length * G))
+    at = np.flatnonzero(differ & (right < 255))[0]
     unit, p, length = (float(each.flat[at]) for each in (unit, P, length))
     some = [length, 127.0]
     words = np.zeros((len(some), 8))
     words[:, 0] = some
-    stream = stream_of(words, range(len(words)), Head(unit=unit, popularity=(int(p),) * 28))
+    head = Head(unit=unit, popularity=(int(p),) * 28)
+    stream = stream_of(words, range(len(words)), head, gain=gain)
     vector = vector_file([1, 0, 0, 0, 0, 0, 0, 0])
     M = max(some)
     expected = [
-        math.floor((x * 32767 * 32767) / (M * 32767) + 0.5) * math.floor((unit * p) / x + 0.5)
+        math.floor((x * 32767 * 32767) / (M * 32767) + 0.5) * math.floor((unit * p * G) / x + 0.5)
         for x in some
     ]
     assert scores(stream, vector=vector) == expected

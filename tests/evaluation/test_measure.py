@@ -35,7 +35,7 @@ def history(*items: int, n_items: int) -> Pairs:
 def reference_scores(
     codes: Codes, lists: Neighbours, weights: np.ndarray, composition: Composition, taken: list[int]
 ) -> np.ndarray:
-    """Cosines of decoded vectors, times popularity, plus votes, one number after the other."""
+    """Cosines of decoded vectors, times their gains, plus votes, one number after the other."""
     y = codes.decode(slice(None), composition.columns).astype(float)
     lengths = np.sqrt((y**2).sum(axis=1))
     units = y / np.maximum(lengths, 1e-12)[:, None]
@@ -50,7 +50,8 @@ def reference_scores(
             if lists.votes[i, slot] and int(lists.numbers[i, slot]) in taken:
                 votes += float(lists.values[lists.votes[i, slot]])
         weight = float(weights[composition.columns[i], 0]) / np.sqrt(len(taken))
-        out[i] = units[i] @ person + weight * votes
+        told = codes.gains[composition.columns[i] - 1] / 32_768 if composition.columns[i] else 0
+        out[i] = told * (units[i] @ person) + weight * votes
     return out
 
 

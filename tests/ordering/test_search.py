@@ -5,7 +5,7 @@ import pytest
 
 from elasticrec.compression.compress import compress
 from elasticrec.compression.config import CompressionConfig
-from elasticrec.compression.neighbours import VoteWeight, code_cosines, make_neighbours
+from elasticrec.compression.neighbours import VoteWeight, make_neighbours
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
@@ -34,38 +34,38 @@ def world(planted):
 
 
 def test_the_order_of_a_model(world) -> None:
-    split, items, codes, lists = world
+    split, _, codes, lists = world
     lines: list[str] = []
-    found = find_order(codes, lists, items, split, CONFIG, device="cpu", report=lines.append)
+    found = find_order(codes, lists, split, CONFIG, device="cpu", report=lines.append)
     names = [choice.name for choice in found.choices]
     assert names == ["vote weight, history", "columns_per_slot", "lead"]
     assert found.weights.shape == (codes.n_columns + 1, 2)
     assert (found.weights[:, 0] == found.weights[:, 1]).all()
     assert set(found.order.composition().columns.tolist()) == {codes.n_columns}
     assert any("popular first by 4" in line for line in lines)
-    again = find_order(codes, lists, items, split, CONFIG, device="cpu")
+    again = find_order(codes, lists, split, CONFIG, device="cpu")
     assert again.order.fingerprint() == found.order.fingerprint()
 
 
 def test_persons_by_vector_have_weights_of_their_own(world) -> None:
     split, items, codes, lists = world
     sums = split.train.csr() @ items @ codes.rotation
-    found = find_order(codes, lists, items, split, CONFIG, vectors=sums, device="cpu")
+    found = find_order(codes, lists, split, CONFIG, vectors=sums, device="cpu")
     assert [c.name for c in found.choices][:1] == ["vote weight, vector"]
     assert "vote weight, history" in [c.name for c in found.choices]
 
 
 def test_nobody_to_choose_by_is_refused(world) -> None:
-    split, items, codes, lists = world
+    split, _, codes, lists = world
     empty = split.validation.rows(np.zeros(0, dtype=int))
     nobody = replace(split, validation=replace(empty, indptr=np.zeros(split.n_users + 1, int)))
     with pytest.raises(InputError, match="nobody has validation items"):
-        find_order(codes, lists, items, nobody, CONFIG, device="cpu")
+        find_order(codes, lists, nobody, CONFIG, device="cpu")
 
 
 def test_votes_count_less_as_codes_get_better(world) -> None:
-    _, items, codes, _ = world
-    cosines = code_cosines(codes, items, 2048)
+    _, _, codes, _ = world
+    cosines = codes.cosines
     assert cosines[0] == 0
     assert (np.diff(cosines) >= 0).all()
     assert cosines[-1] > 0.9

@@ -40,6 +40,7 @@ def made_codes(V=80, C=6, D=16, n_books=2, seed=0):
         unit=1000.0,
         recency=0.0,
         cosine=True,
+        gains=np.full(C, 32_768, dtype=np.uint16),
         popularity=np.full(28, 128, dtype=np.uint8),
         empty=np.zeros(D, dtype=np.int8),
         rotation=np.eye(D, dtype=np.float32),

@@ -101,6 +101,7 @@ def _codes(rng, n_items, n_blocks, columns):
         unit=20_000.0,
         recency=0.1,
         cosine=True,
+        gains=np.linspace(20_000, 30_000, columns).astype(np.uint16),
         popularity=np.full(28, 128, dtype=np.uint8),
         empty=rng.integers(-60, 61, D).astype(np.int8),
         rotation=np.eye(D, dtype=np.float32)[rng.permutation(D)],

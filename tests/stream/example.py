@@ -22,6 +22,7 @@ def example():
         empty=np.array([1, 0, 0, 0, 0, 0, 0, -1], np.int8),
         unit=12.0,
         recency=0.5,
+        gains=np.array([24_576], np.uint16),
         popularity=popularity,
     )
     numbers, votes = np.array([[0], [0], [1]], np.uint32), np.array([[0], [0], [3]], np.uint8)

@@ -54,6 +54,7 @@ def parts(world):
         recency=world.recency,
         cosine=world.cosine,
         popularity=(128 - draw.below(90, (28,))).astype(np.uint8),
+        gains=gains(world, len(columns)),
     )
     votes = -np.sort(-draw.below(16, (V, world.n_slots)), axis=1)
     pool = np.arange(V) if V < 1000 else V - 1 - np.arange(40) * (V // 40)
@@ -62,6 +63,14 @@ def parts(world):
     neighbours = MadeNeighbours(numbers.astype(np.uint32), votes.astype(np.uint8), values)
     weights = draw.between(0, world.strongest, (len(columns) + 1, 2)).astype(np.float32)
     return codes, neighbours, weights
+
+
+def gains(world, n_columns):
+    """The gain of each column, in no order."""
+    low, high = world.gains
+    return (high - Stream(f"gains of {world.name}").below(high - low + 1, (n_columns,))).astype(
+        np.uint16
+    )
 
 
 def item_ids(kind, V):

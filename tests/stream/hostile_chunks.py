@@ -49,7 +49,7 @@ def of_one_item_each():
     many.least_chunks = 3
     many.find(Kind.CODEBOOK).change(width=1)
     many.find(Kind.CODEBOOK).payload = bytes(32 * 8)
-    entries = struct.pack("<HHHHff", 0, 0, 1, 0, 0.5, 0.5) * 99
+    entries = struct.pack("<HHHHff", 0, 0, 1, 32768, 0.5, 0.5) * 99
     many.add(Kind.COLUMNS, 1, 0, 99, entries)
     for column in range(1, 100):
         for item in range(V):
@@ -108,7 +108,9 @@ def of_columns():
         ("scale-0", "scale 0", 0, 4, "H", 0),
         ("scale-16385", "scale 16,385", 0, 4, "H", 16_385),
         ("scale-sum", "scales over a block that sum to 16,385", 1, 20, "H", 16_285),
-        ("reserved", "a reserved byte that is not 0", 1, 22, "H", 256),
+        ("gain-0", "gain 0", 0, 6, "H", 0),
+        ("gain-32769", "gain 32,769 of the second column that a chunk opens", 1, 22, "H", 32_769),
+        ("gain-most", "gain 65,535", 1, 6, "H", 65_535),
         *(
             (f"weight-{at}-{value}", f"vote weight {value}", 0, at, "f", value)
             for at in (8, 12)
@@ -128,11 +130,11 @@ def of_columns():
     early.chunks.insert(early.place(Kind.COLUMNS, 1) + 1, second)
     yield Case("columns-early", 3, "a column of an incomplete codebook", early.file())
     more = draft()
-    entries = struct.pack("<HHHHff", 1, 0, 1, 0, 0.5, 0.5) * 1022
+    entries = struct.pack("<HHHHff", 1, 0, 1, 32768, 0.5, 0.5) * 1022
     more.add(Kind.COLUMNS, 3, 0, 1022, entries)
     yield Case("columns-1025", 3, "a 1,025th column", more.file())
     wide = draft()
-    wide.add(Kind.COLUMNS, 3, 0, 32, struct.pack("<HHHHff", 0, 0, 1, 0, 0.5, 0.5) * 32)
+    wide.add(Kind.COLUMNS, 3, 0, 32, struct.pack("<HHHHff", 0, 0, 1, 32768, 0.5, 0.5) * 32)
     yield Case("columns-wide", 3, "widths of two blocks that, less 1, sum to 33", wide.file())
 
 

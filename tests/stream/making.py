@@ -21,8 +21,12 @@ class MadeCodes:
     recency: float = 0.0
     cosine: bool = True
     popularity: np.ndarray = None
+    gains: np.ndarray = None
 
     def __post_init__(self):
+        if self.gains is None:
+            gains = np.linspace(9_000, 32_768, len(self.columns)).astype(np.uint16)
+            object.__setattr__(self, "gains", gains)
         if self.popularity is None:
             factors = np.arange(28, dtype=np.uint8) * 3 + 60
             object.__setattr__(self, "popularity", factors)

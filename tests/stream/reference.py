@@ -45,7 +45,7 @@ class Reference:
         """The D whole numbers y of an item."""
         y = [0] * self.file.D
         for column, byte in enumerate(self.file.codes[item]):
-            book, block, scale, _ = self.file.columns[column]
+            book, block, scale, *_ = self.file.columns[column]
             words = self.file.codebooks[book]
             low, high = words[byte % 16], words[16 + byte // 16]
             for j in range(len(low)):
@@ -80,7 +80,7 @@ class Reference:
         """(t, M): the 32 table entries of each column in use, and the largest |A|."""
         used = max(len(codes) for codes in self.file.codes)
         A = []
-        for book, block, scale, _ in self.file.columns[:used]:
+        for book, block, scale, *_ in self.file.columns[:used]:
             words = self.file.codebooks[book]
             A.append(
                 [scale * sum(w * q[8 * block + k] for k, w in enumerate(word)) for word in words]
@@ -95,7 +95,10 @@ class Reference:
         if not self.file.cosine:
             return P
         length = self.length(item)
-        return 0 if length == 0 else min(255, math.floor(self.file.unit * P / length + 0.5))
+        if length == 0:
+            return 0
+        G = self.file.columns[len(self.file.codes[item]) - 1][4] / 32768
+        return min(255, math.floor(((self.file.unit * P) * G) / length + 0.5))
 
     def vote_values(self, q, M, h, by_vector):
         """W[columns of an item][vote]."""

@@ -154,19 +154,19 @@ class StreamFile:
         need(len(self.columns) + count <= 1024, "a 1,025th column")
         need(len(payload) == 16 * count, f"{len(payload)} bytes for {count} columns")
         for at in range(0, 16 * count, 16):
-            book, block, scale, zero = struct.unpack_from("<HHHH", payload, at)
+            book, block, scale, gain = struct.unpack_from("<HHHH", payload, at)
             need(book < len(self.codebooks), f"codebook {book} is not there")
             need(len(self.codebooks[book]) == 32, f"codebook {book} is not complete")
             need(block + self.widths[book] <= self.N, f"a column from block {block}")
             need(1 <= scale <= 16384, f"scale {scale}")
-            need(zero == 0, "reserved bytes of a column")
+            need(1 <= gain <= 32768, f"gain {gain} of a column")
             for n in range(block, block + self.widths[book]):
                 self.books_of[n] += scale
                 need(self.books_of[n] <= 16384, f"scales over block {n}: {self.books_of[n]}")
             self.all_widths += self.widths[book] - 1
             need(self.all_widths <= 16 * self.N, f"columns {self.all_widths} blocks wider than 1")
             both = (weight(payload, at + 8, "weight"), weight(payload, at + 12, "weight"))
-            self.columns.append((book, block, scale, both))
+            self.columns.append((book, block, scale, both, gain))
 
     def give_column(self, payload, width, which, first, count):
         need(which < len(self.columns), f"column {which} is not open")

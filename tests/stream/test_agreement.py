@@ -32,6 +32,7 @@ def model(request):
         unit=20_000.0,
         recency=0.25,
         cosine=request.param,
+        gains=made.gains,
         popularity=made.popularity,
         empty=made.empty,
         rotation=np.eye(8 * N, dtype=np.float32),

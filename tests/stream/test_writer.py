@@ -46,14 +46,21 @@ def test_a_stream_says_what_it_was_made_of(seed, kind):
             item, :slots
         ].tolist()
         assert [vote for _, vote in file.slots[item]] == neighbours.votes[item, :slots].tolist()
-    for number, (book, block, scale, both) in enumerate(file.columns):
+    for number, (book, block, scale, both, gain) in enumerate(file.columns):
         made = codes.columns[number]
         assert (block, scale) == (made[1], made[2])
         assert file.codebooks[book] == codes.codebooks[made[0]].tolist()
         assert both == tuple(weights[number + 1].astype(float))
+        assert gain == codes.gains[number]
     assert file.lone == tuple(weights[0].astype(float))
     listed = have.any(axis=0).nonzero()[0]
     assert len(file.ids) == (0 if kind == "dense" else listed.max() + 1)
+
+
+def test_columns_of_a_dot_score_have_whole_gains():
+    codes, neighbours, weights = random_parts(np.random.default_rng(0), 20, 2, DESCRIBED, 1)
+    file = StreamFile(joined((replace(codes, cosine=False), neighbours, weights), alike(20, 3, 1)))
+    assert [gain for *_, gain in file.columns] == [32_768] * 3
 
 
 def test_equal_inputs_give_equal_bytes(tmp_path):
@@ -164,6 +171,10 @@ BOOKS = (np.zeros((32, 16), np.int8), np.zeros((32, 8), np.int8))
         ({"codebooks": (BOOKS[0][:31], BOOKS[1])}, "codebook 0 is int8 \\(31, 16\\)"),
         ({"codebooks": (BOOKS[0], BOOKS[1].astype(np.int16))}, "codebook 1 is int16"),
         ({"codebooks": (np.zeros((32, 24), np.int8), BOOKS[1])}, "a multiple of 8 up to 16"),
+        ({"gains": np.ones(2, np.uint16)}, "gains uint16 \\(2,\\), expected uint16 \\(3,\\)"),
+        ({"gains": np.ones(3)}, "gains float64"),
+        ({"gains": np.array([9, 0, 9], np.uint16)}, "gain 0, expected 1 to 32768"),
+        ({"gains": np.array([9, 9, 32_769], np.uint16)}, "gain 32769, expected 1 to 32768"),
         ({"weights": np.zeros((3, 2), np.float32)}, "vote weights \\(3, 2\\)"),
         ({"weights": np.full((4, 2), np.nan, np.float32)}, "vote weight nan"),
         ({"numbers": np.full((9, 2), 9, np.uint32)}, "neighbour 9"),

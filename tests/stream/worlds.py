@@ -31,6 +31,8 @@ class World:
     """Further columns of codebooks that came before: (codebook, first block, scale)."""
     limits: tuple = (-128, 128)
     """Range of the numbers of codewords."""
+    gains: tuple = (8_192, 32_768)
+    """Range of the gains of columns, in no order."""
     strongest: float = 0.0005
     """Vote weights lie between 0 and this."""
     empty: bool = True
@@ -135,7 +137,15 @@ WORLDS = (
         least_climbs=20,
     ),
     World(
-        "single", "one item; neighbour numbers of one bit", 1, 1, ((1, (0,), 1),), alike(1, 1, 1), 1
+        "single",
+        "one item; neighbour numbers of one bit; the smallest gain",
+        1,
+        1,
+        ((1, (0,), 1),),
+        alike(1, 1, 1),
+        n_slots=1,
+        unit=600_000_000.0,
+        gains=(1, 1),
     ),
     World(
         "neighbours",
@@ -164,7 +174,7 @@ WORLDS = (
     ),
     World(
         "large",
-        "64 blocks, the largest scale, sums near 2^45, gains of 255 and votes of 2^40",
+        "64 blocks, the largest scale and gain, sums near 2^45, factors of 255 and votes of 2^40",
         24,
         64,
         ((64, (0,), 16_300), (1, (63,), 84)),
@@ -172,6 +182,7 @@ WORLDS = (
         n_slots=2,
         limits=(-128, -126),
         unit=1e9,
+        gains=(32_768, 32_768),
         strongest=1e9,
         recency=1e9,
     ),
@@ -185,6 +196,7 @@ WORLDS = (
         n_slots=1,
         limits=(-1, 2),
         unit=1.0,
+        gains=(16_384, 16_384),
         recency=0.5,
     ),
     World(

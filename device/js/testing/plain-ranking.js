@@ -76,12 +76,15 @@ export function rank({ head }, now, { h, halves, k, exclude = [], only, withdraw
     const codes = now.codes[item],
       factor = head.popularity[binaryDigits(item + 1)];
     const S = sum(codes.map((byte, c) => t[c][byte % 16] + t[c][16 + Math.floor(byte / 16)]));
-    const length = lengthOf(vector(head, now, item));
+    const length = lengthOf(vector(head, now, item)),
+      last = now.columns[codes.length - 1];
     let g = factor;
-    if (head.cosine) {
-      g = length === 0 ? 0 : Math.min(255, Math.floor((head.unit * factor) / length + 0.5));
+    if (head.cosine && length === 0) g = 0;
+    else if (head.cosine) {
+      const G = last.gain / 32768;
+      g = Math.min(255, Math.floor((head.unit * factor * G) / length + 0.5));
     }
-    const λ = codes.length ? now.columns[codes.length - 1].weights[kind] : head.weights[kind];
+    const λ = (last ?? head).weights[kind];
     const W = (vote) =>
       Math.floor(Math.min((λ / Math.sqrt(h.length)) * ρ * head.values[vote], 2 ** 40) + 0.5);
     const voting = now.slots[item].filter(({ number }) => h.includes(number));

@@ -93,6 +93,7 @@ function drawChunk(rng, head, now) {
           codebook,
           first: rng.below(N - complete[codebook].width + 1),
           scale: rng.below(9) ? 1 + rng.below(12) : 1 + rng.below(1000),
+          gain: [32768, 9000, 16384, 30001, 1][(now.columns.length + codebook) % 5],
           weights: [Math.fround(rng() / 100), Math.fround(rng() / 50)],
         };
       });
@@ -170,7 +171,8 @@ export const small = (changes = {}, more = []) => {
     Array.from({ length: 8 }, () => (w < 16 ? w : 0)),
   );
   const { head } = draw(0, { N: 1, V: 4, idKind: 0, cosine: 0, unit: 1, recency: 0, ...changes });
-  const columns = [1, 2].map((scale) => ({ codebook: 0, first: 0, scale, weights: [0, 0] }));
+  const weights = [0, 0];
+  const columns = [1, 2].map((scale) => ({ codebook: 0, first: 0, scale, gain: 32768, weights }));
   const chunks = [
     { kind: 1, width: 1, which: 0, first: 0, count: 32, words },
     { kind: 2, which: 0, first: 0, count: 2, columns },
@@ -201,7 +203,7 @@ export function largeSample(V, { N = 32, residual = 8, others = 24, nSlots = 8 }
     }
   };
   const column = (which, codebook, first, scale) => {
-    const columns = [{ codebook, first, scale, weights }];
+    const columns = [{ codebook, first, scale, gain: 20000 + 100 * which, weights }];
     chunks.push({ kind: 2, which, first: 0, count: 1, columns });
     each((count) => ({ kind: 3, which, codes: list(count, () => rng.below(256)) }));
   };

@@ -39,8 +39,9 @@ function payload({ V, idKind }, { kind, count, words, columns, codes, slots, ids
   }
   if (kind === 2) {
     const view = new DataView(new ArrayBuffer(16 * count));
-    columns.forEach(({ codebook, first, scale, weights }, c) => {
-      [codebook, first, scale].forEach((field, i) => view.setUint16(16 * c + 2 * i, field, true));
+    columns.forEach(({ codebook, first, scale, gain, weights }, c) => {
+      const fields = [codebook, first, scale, gain];
+      fields.forEach((field, i) => view.setUint16(16 * c + 2 * i, field, true));
       weights.forEach((weight, i) => view.setFloat32(16 * c + 8 + 4 * i, weight, true));
     });
     return new Uint8Array(view.buffer);

@@ -74,10 +74,11 @@ describe('against the slow twin', () => {
       rng = generator(3);
     const { head } = draw(1, { V, N: 1, idKind: 0, cosine: 1, ids: [] }, 0);
     const words = Array.from({ length: 32 }, () => some(rng, 8, 9).map((x) => x - 4));
-    const columns = [0, 1, 2].map(() => ({
+    const columns = [15_000, 20_000, 30_000].map((gain) => ({
       codebook: 0,
       first: 0,
       scale: 3,
+      gain,
       weights: [2 ** -10, 2 ** -9],
     }));
     const slots = (n, voted) =>

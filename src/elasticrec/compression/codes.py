@@ -10,6 +10,7 @@ import numpy as np
 from elasticrec.compression.codebooks import BLOCK, Column, pair_sums
 from elasticrec.errors import InputError
 from elasticrec.files import Arrays
+from elasticrec.training.table import unit
 
 SCALES = 16_384
 """The scales of all columns that cover a block sum to at most this."""
@@ -17,6 +18,12 @@ POPULARITY_CLASSES = 28
 """Classes of items by the number of binary digits of their number plus 1."""
 NEUTRAL = 128
 """The popularity factor that changes nothing."""
+WHOLE_GAIN = 32_768
+"""The gain of columns that tell all of a vector."""
+LARGEST_UNIT = 1e9
+"""No number of a stream is larger."""
+
+_PLAIN = ("columns", "data", "gains", "popularity", "empty", "rotation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +39,13 @@ class Codes(Arrays):
     n_blocks: int
     """N."""
     unit: float
-    """The length of a decoded vector that counts as 1."""
+    """The length of a decoded vector that counts as 1 where its gain is whole."""
     recency: float
     """An item of a history weighs 1 / (1 + recency · age)."""
     cosine: bool
     """Decoded vectors are scored by their direction alone."""
+    gains: np.ndarray
+    """(C,) uint16 by number of columns: mean cosine of decoded and trained vectors, in 1/32768."""
     popularity: np.ndarray
     """(28,) uint8: factor of an item's score, in 1/128, by the class of its number."""
     empty: np.ndarray
@@ -83,24 +92,30 @@ class Codes(Arrays):
         sums = pair_sums(self.codebooks[book].astype(np.int32)) * np.int32(scale)
         out[some, block * BLOCK : block * BLOCK + sums.shape[1]] += sums[data[some]]
 
-    def factors(self, lengths: np.ndarray, items: np.ndarray) -> np.ndarray:
+    @property
+    def cosines(self) -> np.ndarray:
+        """(C + 1,) mean cosines of decoded and trained vectors of items with 0, 1, … C columns."""
+        return np.append(0.0, self.gains / WHOLE_GAIN)
+
+    def factors(self, lengths: np.ndarray, items: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """(n,) int64 g: what the scores of items with decoded vectors of such lengths count.
 
         Args:
             items: (n,) their numbers, which say how popular they are.
+            counts: (n,) their columns, which say how well their vectors are told.
         """
         popularity = self.popularity[popularity_class(items)].astype(np.float64)
         if not self.cosine:
             return popularity.astype(np.int64)
         usable = lengths > 0
-        raw = np.float64(np.float32(self.unit)) * popularity / np.where(usable, lengths, 1)
+        worth = np.float64(np.float32(self.unit)) * popularity * self.cosines[counts]
+        raw = worth / np.where(usable, lengths, 1)
         return np.where(usable, np.minimum(255, np.floor(raw + 0.5)), 0).astype(np.int64)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays."""
         out = {f"codebook.{n:02}": book for n, book in enumerate(self.codebooks)}
-        for name in ("columns", "data", "popularity", "empty", "rotation"):
-            out[name] = getattr(self, name)
+        out |= {name: getattr(self, name) for name in _PLAIN}
         numbers = [self.n_blocks, self.unit, self.recency, float(self.cosine)]
         return {**out, "numbers": np.array(numbers, dtype=np.float64)}
 
@@ -109,7 +124,7 @@ class Codes(Arrays):
         """The codes that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
             names = sorted(name for name in stored.files if name.startswith("codebook."))
-            plain = {n: stored[n] for n in ("columns", "data", "popularity", "empty", "rotation")}
+            plain = {name: stored[name] for name in _PLAIN}
             n_blocks, unit, recency, cosine = stored["numbers"].tolist()
             books = tuple(stored[name] for name in names)
         return cls(books, n_blocks=int(n_blocks), unit=unit, recency=recency,
@@ -131,7 +146,7 @@ def assemble(
     cosine: bool = True,
     recency: float = 0.0,
 ) -> Codes:
-    """Codes of fitted columns, their scales as whole numbers; `with_unit` gives them their unit.
+    """Codes of fitted columns, their scales as whole numbers, with whole gains and unit 1.
 
     Args:
         columns: in order; those that share their codewords share a codebook.
@@ -155,17 +170,39 @@ def assemble(
     return Codes(
         tuple(books), np.array(table, dtype=np.int64), np.stack([c.bytes for c in columns]),
         n_blocks=n_blocks, unit=1.0, recency=recency, cosine=cosine,
+        gains=np.full(len(columns), WHOLE_GAIN, dtype=np.uint16),
         popularity=np.clip(np.rint(factors / factors.max() * NEUTRAL), 1, 255).astype(np.uint8),
         empty=np.rint(empty / max(float(np.abs(empty).max()), 1e-12) * 127).astype(np.int8),
         rotation=rotation.astype(np.float32),
     )  # fmt: skip
 
 
-def with_unit(codes: Codes, n_columns: int, *, n_items: int, quantile: float) -> Codes:
-    """The same codes with the unit at which the factors of the shortest vectors just fit a byte.
+def with_gains(codes: Codes, vectors: np.ndarray, *, n_items: int) -> Codes:
+    """The same codes with gains that say how well their columns tell vectors.
 
     Args:
-        n_columns: columns of the smallest useful prefix, where vectors are shortest.
+        vectors: (V, D) what the codes stand for, rotated as they are.
+        n_items: how many items, evenly spread, are looked at.
+    """
+    some = np.arange(0, codes.n_items, max(1, codes.n_items // n_items))
+    trained = unit(vectors[some])
+    cosines = np.zeros(codes.n_columns)
+    y = np.zeros(trained.shape, dtype=np.int32)
+    for c in range(codes.n_columns):
+        codes.add_column(y, c, codes.data[c, some])
+        lengths = np.maximum(np.linalg.norm(y, axis=1), 1e-12)
+        cosines[c] = float((np.einsum("nd,nd->n", y, trained) / lengths).mean())
+    gains = np.clip(np.rint(np.maximum.accumulate(cosines) * WHOLE_GAIN), 1, WHOLE_GAIN)
+    return replace(codes, gains=gains.astype(np.uint16))
+
+
+def with_unit(codes: Codes, n_columns: int, *, n_items: int, quantile: float) -> Codes:
+    """The same codes with the unit at which the largest factors just fit a byte.
+
+    They are those of the vectors that are shortest for what their columns tell of them.
+
+    Args:
+        n_columns: columns of the smallest useful prefix.
         n_items: how many items, evenly spread, are looked at.
         quantile: the quantile of their lengths that counts as the shortest.
     """
@@ -176,5 +213,6 @@ def with_unit(codes: Codes, n_columns: int, *, n_items: int, quantile: float) ->
     if not len(lengths):
         return codes
     shortest = float(np.quantile(lengths, quantile)) if codes.cosine else float(lengths.mean())
-    unit = shortest * 250 / NEUTRAL if codes.cosine else shortest
-    return replace(codes, unit=float(np.float32(unit)))
+    if codes.cosine:
+        shortest *= 250 / NEUTRAL / codes.cosines[n_columns]
+    return replace(codes, unit=float(np.float32(min(shortest, LARGEST_UNIT))))

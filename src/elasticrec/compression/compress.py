@@ -22,6 +22,7 @@ from elasticrec.compression.codes import (
     Codes,
     assemble,
     popularity_class,
+    with_gains,
     with_unit,
 )
 from elasticrec.compression.config import CompressionConfig
@@ -154,8 +155,9 @@ def finish(
         columns, n_blocks=rest.shape[1] // BLOCK, rotation=found.rotation, empty=found.empty,
         popularity=_factors(popularity, exponent), cosine=found.cosine, recency=recency,
     )  # fmt: skip
+    codes = with_gains(codes, found.vectors, n_items=config.measured_items)
     first = min(config.fewest_residual, len(columns))
-    return with_unit(codes, first, n_items=config.unit_items, quantile=config.unit_quantile)
+    return with_unit(codes, first, n_items=config.measured_items, quantile=config.unit_quantile)
 
 
 def _factors(popularity: np.ndarray | None, exponent: float) -> np.ndarray | None:

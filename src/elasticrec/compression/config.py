@@ -62,10 +62,10 @@ class CompressionConfig:
     """Ridge of these least squares, in points: it settles how two halves share their mean."""
     first_sign: Positive = 0.8
     """The first codewords of sub-vectors give each number its sign times this, by unit spread."""
-    unit_items: Count = 4096
-    """Items, evenly spread, on whose decoded lengths the unit of scores is set."""
+    measured_items: Count = 4096
+    """Items, evenly spread, on which it is measured how well and how long codes tell vectors."""
     unit_quantile: Share = 0.01
-    """Quantile of these lengths whose factor just fits a byte; shorter vectors count for less."""
+    """Quantile of their lengths whose factor just fits a byte; shorter vectors count for less."""
     linear: LinearConfig = field(default_factory=LinearConfig)
     """The linear model that fills neighbour lists."""
     vote_span: tuple[Share, Share] = (0.05, 0.999)

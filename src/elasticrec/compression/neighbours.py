@@ -10,13 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from elasticrec.compression.codes import Codes
 from elasticrec.compression.config import CompressionConfig
 from elasticrec.compression.linear import linear_lists
 from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.interactions import Pairs
 from elasticrec.files import Arrays
-from elasticrec.training.table import unit
 
 LARGEST_VOTE = 10_000
 """The value of the largest vote; the others are shares of it."""
@@ -119,21 +117,3 @@ class VoteWeight:
     def at(self, cosines: np.ndarray) -> np.ndarray:
         """(C + 1,) float32 weights of items with 0, 1, … C columns."""
         return np.asarray(self.scale * (1 - cosines + self.floor) ** self.power, dtype=np.float32)
-
-
-def code_cosines(codes: Codes, items: np.ndarray, sample: int) -> np.ndarray:
-    """(C + 1,) mean cosine of decoded and trained vectors, by number of columns; the first is 0.
-
-    Args:
-        items: (V, D) vectors of the table, not rotated.
-        sample: how many items, evenly spread, are looked at.
-    """
-    some = np.arange(0, codes.n_items, max(1, codes.n_items // sample))
-    trained = unit(items[some] @ codes.rotation)
-    out = np.zeros(codes.n_columns + 1)
-    y = np.zeros(trained.shape, dtype=np.int32)
-    for c in range(codes.n_columns):
-        codes.add_column(y, c, codes.data[c, some])
-        lengths = np.maximum(np.linalg.norm(y, axis=1), 1e-12)
-        out[c + 1] = float((np.einsum("nd,nd->n", y, trained) / lengths).mean())
-    return np.maximum.accumulate(np.clip(out, 0, 1))

@@ -113,9 +113,10 @@ class Scorer:
     def _decode(self, part: tuple[int, int]) -> None:
         """Fill in what is known of some items."""
         some = slice(*part)
-        y = self.y[some] = self.codes.decode(some, self.composition.columns[some])
+        counts = self.composition.columns[some]
+        y = self.y[some] = self.codes.decode(some, counts)
         self.lengths[some] = lengths = np.sqrt(np.square(y, dtype=np.float64).sum(axis=1))
-        factors = self.codes.factors(lengths, np.arange(*part))
+        factors = self.codes.factors(lengths, np.arange(*part), counts)
         self.items[some] = y * (factors / self.scale)[:, None]
 
     @cached_property
@@ -153,7 +154,7 @@ class Scorer:
         return torch.from_numpy(q.astype(np.float32)).to(self.device)
 
     def scores(self, persons: Tensor) -> Tensor:
-        """(n, V) scores without votes: cosines, times how popular items are."""
+        """(n, V) scores without votes: cosines, times how popular and how well told items are."""
         return persons @ self._items.T
 
     def listed(self, persons: Tensor, histories: Pairs, votes: Votes | None) -> Tensor:

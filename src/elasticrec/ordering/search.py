@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from elasticrec.compression.codes import Codes
-from elasticrec.compression.neighbours import Neighbours, VoteWeight, code_cosines
+from elasticrec.compression.neighbours import Neighbours, VoteWeight
 from elasticrec.data.split import Split
 from elasticrec.evaluation.choosing import Choice, choose, outward
 from elasticrec.evaluation.measure import Person, measure
@@ -44,8 +44,6 @@ class OrderSearchConfig:
     """Candidates for the power."""
     vote_floor: Chance = 0.02
     """Share of a vector that no code is believed to tell, so that votes never lose all weight."""
-    vote_items: Count = 2048
-    """Items, evenly spread, on which it is measured how well codes tell vectors."""
     vote_columns_per_slot: Spacing = 4.0
     """Columns per neighbour of what vote weights are measured on; small, so that all have lists."""
     vote_grid: Annotated[int, Range(2, 1000)] = 7
@@ -87,7 +85,6 @@ Report = Callable[[str], None]
 def find_order(
     codes: Codes,
     neighbours: Neighbours,
-    items: np.ndarray,
     split: Split,
     config: OrderSearchConfig,
     *,
@@ -99,19 +96,17 @@ def find_order(
     """The order and the vote weights of a model, chosen on validation persons.
 
     Args:
-        items: (V, D) trained vectors, not rotated.
         vectors: (U, D) server vectors, rotated as the codes are, where the model has users.
     """
     holders(split)  # refuses a split without validation
     search = _Search(codes, neighbours, split, config, least, vectors, device, report)
-    cosines = code_cosines(codes, items, config.vote_items)
     person: Person = "history" if vectors is None else "vector"
-    own, choice = search.vote_weight(cosines, person)
+    own, choice = search.vote_weight(person)
     other, chosen = own, [choice]
     if vectors is not None:
-        other, choice = search.vote_weight(cosines, "history")
+        other, choice = search.vote_weight("history")
         chosen.append(choice)
-    weights = np.stack([other.at(cosines), own.at(cosines)], axis=1)
+    weights = np.stack([weight.at(codes.cosines) for weight in (other, own)], axis=1)
     order, more_choices = search.order(weights, person)
     return FoundOrder(search.make(order), order, weights, chosen + more_choices)
 
@@ -119,7 +114,6 @@ def find_order(
 def choose_codes(
     candidates: dict[str, Codes],
     neighbours: Neighbours,
-    items: np.ndarray,
     split: Split,
     config: OrderSearchConfig,
     *,
@@ -130,15 +124,14 @@ def choose_codes(
     """The codes that rank best at all sizes, by the default order and vote weight.
 
     Args:
-        candidates: by name, the default first.
-        items: (V, D) trained vectors, not rotated, whose persons are sums of them.
+        candidates: by name, the default first; persons are sums of items.
     """
     default = VoteWeight(config.vote_weight, config.vote_power, config.vote_floor)
     values = {}
     for name, codes in candidates.items():
         report(f"{name} codewords")
         search = _Search(codes, neighbours, split, config, least, None, device, report)
-        votes = default.at(code_cosines(codes, items, config.vote_items))
+        votes = default.at(codes.cosines)
         weights = np.stack([votes, votes], axis=1)
         values[name] = search.values(config.order, weights, config.sizes, "history")
     return choose("codewords", values, next(iter(candidates)), doubt=config.doubt)
@@ -177,12 +170,12 @@ class _Search:
         )  # fmt: skip
         return found.per_user[self.config.metric]
 
-    def vote_weight(self, cosines: np.ndarray, person: Person) -> tuple[VoteWeight, Choice]:
+    def vote_weight(self, person: Person) -> tuple[VoteWeight, Choice]:
         """The vote weight of one kind of person: scale and power together.
 
         At each size a few weights are measured, and the candidates' are read off between them.
         """
-        config = self.config
+        config, cosines = self.config, self.codes.cosines
         multiples = sorted({1.0, *config.vote_multiples})
         powers = sorted({config.vote_power, *config.vote_powers})
         candidates = {

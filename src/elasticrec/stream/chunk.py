@@ -97,9 +97,9 @@ def slot_payload(neighbours: Neighbours, slot: int, first: int, count: int) -> b
     return b"".join(rows)
 
 
-def column_entry(codebook: int, block: int, scale: int, weights: np.ndarray) -> bytes:
+def column_entry(codebook: int, block: int, scale: int, gain: int, weights: np.ndarray) -> bytes:
     """The 16 bytes that open one column (section 3)."""
-    return struct.pack("<HHHHff", codebook, block, scale, 0, *map(float, weights))
+    return struct.pack("<HHHHff", codebook, block, scale, gain, *map(float, weights))
 
 
 @dataclass(frozen=True, eq=False)

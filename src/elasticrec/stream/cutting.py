@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from elasticrec.compression.codebooks import CODEWORDS
-from elasticrec.compression.codes import Codes
+from elasticrec.compression.codes import WHOLE_GAIN, Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
 from elasticrec.ordering.order import COLUMN, SLOT, Order
@@ -149,7 +149,8 @@ class Cutter:
                 f"the scales over a block of column {number} sum to {int(covered.max())}, "
                 f"expected at most {MAX_SCALE}"
             )
-        return column_entry(self.books[book], block, scale, self.weights[number + 1])
+        gain = int(self.codes.gains[number]) if self.codes.cosine else WHOLE_GAIN
+        return column_entry(self.books[book], block, scale, gain, self.weights[number + 1])
 
     def _give_codebook(self, book: int) -> None:
         """Write a codebook that has not come yet."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from elasticrec.compression.codebooks import CODEWORDS
-from elasticrec.compression.codes import Codes
+from elasticrec.compression.codes import WHOLE_GAIN, Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
 from elasticrec.files import written_whole
@@ -98,11 +98,23 @@ def check_parts(codes: Codes, neighbours: Neighbours, weights: np.ndarray) -> No
     if wide > 16 * N:
         sums = f"sum to {wide}, expected at most {16 * N}"
         raise InputError(f"the widths of all columns, less 1, {sums}")
+    _check_gains(codes.gains, C)
     if weights.shape != (C + 1, 2):
         raise InputError(f"vote weights {weights.shape}, expected ({C + 1}, 2)")
     for weight in weights.ravel().tolist():
         check_float("vote weight", weight)
     _check_neighbours(neighbours, V)
+
+
+def _check_gains(gains: np.ndarray, n_columns: int) -> None:
+    """Refuse gains that are not one of each column, 1 to 32,768."""
+    if gains.dtype != np.uint16 or gains.shape != (n_columns,):
+        raise InputError(
+            f"gains {gains.dtype} {gains.shape}, expected uint16 ({n_columns},), one of each column"
+        )
+    wrong = gains[(gains < 1) | (gains > WHOLE_GAIN)].tolist()
+    if wrong:
+        raise InputError(f"a column of gain {wrong[0]}, expected 1 to {WHOLE_GAIN}")
 
 
 def _check_neighbours(neighbours: Neighbours, n_items: int) -> None:
