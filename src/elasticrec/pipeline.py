@@ -88,10 +88,6 @@ def refit(stages: Stages, split: Split, wanted: dict[str, Any]) -> None:
                 temperature=model.about["temperature"]["chosen"],
                 temperatures=(),
             ),
-            compression=replace(
-                preset.compression,
-                ranking_epochs=preset.compression.ranking_epochs * _trained_codewords(model),
-            ),
         )
         seconds = {"before the refit": round(sum(model.about["seconds"].values()), 1)}
         model.describe(
@@ -111,9 +107,3 @@ def refit(stages: Stages, split: Split, wanted: dict[str, Any]) -> None:
     model.keep_part("curve", made_from=("stream", "split"))
     model.describe(preset=model.about["settings"])
     stages.describe()
-
-
-def _trained_codewords(model: Model) -> bool:
-    """True where codewords trained to rank were chosen."""
-    choices = {each["name"]: each["chosen"] for each in model.about.get("choices", [])}
-    return choices.get("codewords") == "trained"

@@ -18,7 +18,7 @@ import numpy as np
 
 from elasticrec.compression.codes import Codes
 from elasticrec.compression.compress import coarse, finish
-from elasticrec.compression.neighbours import Neighbours, make_neighbours
+from elasticrec.compression.neighbours import make_neighbours
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
@@ -27,7 +27,7 @@ from elasticrec.evaluation.choosing import Choice
 from elasticrec.files import save_bytes, written_whole
 from elasticrec.model import Model
 from elasticrec.model_folder import plain
-from elasticrec.ordering.search import choose_codes, find_order
+from elasticrec.ordering.search import find_order
 from elasticrec.presets import Preset
 from elasticrec.training.table import BlockTable
 
@@ -178,18 +178,15 @@ class Stages:
             with self._timed("neighbours", "neighbour lists"):
                 lists = make_neighbours(model.split.train, preset.compression)
                 model.save_part("neighbours", lists, made_from=("split",), config=config)
-        some = len(model.split.validation) > 0
-        config = config | {"chosen by": asdict(preset.order) if some else None}
         if not model.fresh("codes", config):
             with self._timed("compress", "codes"):
                 chosen = model.about.get("temperature", {}).get("chosen", preset.train.temperature)
                 tempered = replace(preset, train=replace(preset.train, temperature=chosen))
-                codes, choice = code_items(
-                    model.table, model.split, model.neighbours, tempered,
-                    device=self.device, report=lambda text: self.report("compress", text),
+                codes = code_items(
+                    model.table, model.split, tempered, device=self.device,
+                    report=lambda text: self.report("compress", text),
                 )  # fmt: skip
                 model.save_part("codes", codes, made_from=("table", "split"), config=config)
-            self._record([choice] if choice else [])
         model.describe(preset=preset.as_dict())
 
     def order(self, preset: Preset) -> None:
@@ -293,35 +290,20 @@ def _save_weights(weights: np.ndarray, path: Path) -> None:
 def code_items(
     table: BlockTable,
     split: Split,
-    neighbours: Neighbours,
     preset: Preset,
     *,
     device: str = "auto",
     report: Callable[[str], None] = lambda _: None,
-) -> tuple[Codes, Choice | None]:
-    """The codes of a table, and the choice between fitted and trained codewords.
-
-    Where users are sums of items, codewords are trained to rank; validation items, where there are
-    any, decide whether those are better than the ones fitted to vectors.
-    """
+) -> Codes:
+    """The codes of a table; where users are sums of items, first columns are trained to rank."""
     config = preset.compression
-    rest = partial(
-        finish, config=config, popularity=split.train.per_item,
-        exponent=table.popularity_exponent, recency=table.recency, report=report,
-    )  # fmt: skip
-    fitted = coarse(table.items, config, users=table.users, cosine=table.cosine, report=report)
-    by_history = table.users is None and table.cosine
-    if not (by_history and config.ranking_epochs and fitted.columns):
-        return rest(fitted), None
-    from elasticrec.compression.ranking import trained_to_rank
+    found = coarse(table.items, config, users=table.users, cosine=table.cosine, report=report)
+    if table.users is None and table.cosine and config.ranking_epochs and found.columns:
+        from elasticrec.compression.ranking import trained_to_rank
 
-    report("codewords trained to rank")
-    trained = trained_to_rank(fitted, split, config, preset.train, device=device)
-    if not len(split.validation):
-        return rest(trained), None
-    candidates = {"fitted": rest(fitted), "trained": rest(trained)}
-    choice = choose_codes(
-        candidates, neighbours, split, preset.order, least=config.fewest_residual, device=device,
-        report=report,
+        report("first columns trained to rank")
+        found = trained_to_rank(found, split, config, preset.train, device=device)
+    return finish(
+        found, config, popularity=split.train.per_item, exponent=table.popularity_exponent,
+        recency=table.recency, report=report,
     )  # fmt: skip
-    return candidates[choice.chosen], choice

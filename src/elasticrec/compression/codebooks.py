@@ -120,6 +120,14 @@ def pair_sums(codewords: np.ndarray) -> np.ndarray:
     return np.asarray((codewords[:HALF] + codewords[HALF:, None]).reshape(HALF * HALF, -1))
 
 
+def coded(rest: np.ndarray, codewords: np.ndarray, scale: float, block: int = 0) -> Column:
+    """The column of given codewords (32, w); what it leaves over stays in `rest` (V, w)."""
+    sums = pair_sums(codewords.astype(np.float32)) * np.float32(scale)
+    named = _encoded(rest, sums)
+    rest -= sums[named]
+    return Column(codewords, block, scale, named)
+
+
 def residual_columns(
     rest: np.ndarray, n_columns: int, config: CompressionConfig, rng: np.random.Generator
 ) -> list[Column]:
@@ -127,11 +135,7 @@ def residual_columns(
     out = []
     for _ in range(n_columns):
         points = rest[rng.permutation(len(rest))[: config.points]]
-        codewords, scale = quantized(fit_codewords(points, config, rng))
-        sums = pair_sums(codewords.astype(np.float32)) * np.float32(scale)
-        named = _encoded(rest, sums)
-        rest -= sums[named]
-        out.append(Column(codewords, 0, scale, named))
+        out.append(coded(rest, *quantized(fit_codewords(points, config, rng))))
     return out
 
 
@@ -147,14 +151,7 @@ def subvector_columns(
     points = blocks[drawn // N, drawn % N] / spread[drawn % N, None]
     fitted = fit_codewords(points, config, rng, start=_signs(config.first_sign))
     codewords, scale = quantized(fitted)
-    out = []
-    for n in range(N):
-        factor = float(spread[n]) * scale
-        sums = pair_sums(codewords.astype(np.float32)) * np.float32(factor)
-        named = _encoded(blocks[:, n], sums)
-        blocks[:, n] -= sums[named]
-        out.append(Column(codewords, n, factor, named))
-    return out
+    return [coded(blocks[:, n], codewords, float(spread[n]) * scale, n) for n in range(N)]
 
 
 def _signs(size: float) -> np.ndarray:

@@ -54,8 +54,11 @@ class CompressionConfig:
     """Alternations of naming codewords and least squares."""
     kmeans_rounds: Rounds = 20
     """Rounds of k-means, which finds the first codewords of a residual codebook."""
-    ranking_epochs: Annotated[int, Range(0, 1000)] = 2
-    """Epochs in which whole codewords are trained to rank; validation decides whether they are."""
+    ranking_epochs: Annotated[int, Range(0, 1000)] = 1
+    """Epochs in which the first columns are trained to rank; 0 leaves them as fitted."""
+    ranking_share: Share = 0.5
+    """Share of the columns of whole codewords that are trained so, but no fewer than
+    `fewest_residual`; those behind them are fitted to what they leave over."""
     ranking_rate: Positive = 1e-3
     """Adam's step at the start of these epochs."""
     codeword_ridge: Positive = 1e-3

@@ -1,8 +1,8 @@
 """Order: the one sequence in which items climb; each prefix of it is a composition.
 
 A climb gives a range of items one more level: a column or a neighbour slot. Two orders are simple:
-`all alike` climbs level by level; `popular first` lets the most popular items climb some levels
-ahead of the others.
+`all alike` climbs level by level; `popular first` lets each group of items climb some levels ahead
+of those that are half as popular by rank.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from elasticrec.compression.codes import Codes
 from elasticrec.errors import InputError
 from elasticrec.files import Arrays
-from elasticrec.settings import Range, check
+from elasticrec.settings import Count, Range, check
 from elasticrec.space import Composition
 
 Spacing = Annotated[float, Range(0.001, 1000)]
@@ -145,12 +145,12 @@ class OrderConfig:
 
     columns_per_slot: Spacing = 8.0
     """A neighbour comes with every so many columns; fewer suit data where lists say much."""
-    lead: Annotated[int, Range(0, 1000)] = 0
-    """Levels by which popular items are ahead of the others; 0 is `all alike`."""
-    share: Annotated[float, Range(0.001, 0.999)] = 0.25
-    """Share of the items that count as popular."""
-    together: Annotated[int, Range(0, 1000)] = 4
-    """First levels that all items climb together: a person is a sum of what is coded."""
+    lead: Annotated[int, Range(0, 1000)] = 2
+    """Levels by which a group is ahead of the next less popular one; 0 is `all alike`."""
+    groups: Annotated[int, Range(1, 64)] = 6
+    """Groups, at most: the less popular half of all items, half of the others, and so on."""
+    group_items: Count = 2048
+    """Items of the most popular group, at least; small catalogues have fewer groups."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -180,15 +180,24 @@ def make_order(
     """The order of a catalogue whose items are numbered by falling popularity."""
     levels = all_levels(n_columns, n_slots, config.columns_per_slot)
     least = min(least, n_columns)
-    if levels[:least] != [(COLUMN, c) for c in range(least)]:  # lists come early: columns first
-        first = [(COLUMN, c) for c in range(least)]
-        levels = [*first, *(level for level in levels if level not in first)]
-    together = max(least, config.together if config.lead else len(levels))
-    climbs = [(*level, 0, n_items) for level in levels[:together]]
-    rest, popular = levels[together:], round(n_items * config.share)
-    for at in range(len(rest) + config.lead):
-        if at < len(rest):
-            climbs.append((*rest[at], 0, popular))
-        if 0 <= at - config.lead:
-            climbs.append((*rest[at - config.lead], popular, n_items - popular))
+    first = [(COLUMN, c) for c in range(least)]
+    levels = [*first, *(level for level in levels if level not in first)]
+    edges = group_edges(n_items, config)
+    G = len(edges) - 1
+    climbs = [(*level, 0, n_items) for level in levels[:least]]
+    # Group g climbs level n in turn n - lead · (groups that are less popular), if there is one.
+    turns = sorted(
+        (max(least, n - config.lead * (G - 1 - g)), n, g)
+        for n in range(least, len(levels))
+        for g in range(G)
+    )
+    climbs += [(*levels[n], edges[g], edges[g + 1] - edges[g]) for _, n, g in turns]
     return Order.of_climbs(n_items, climbs, least)
+
+
+def group_edges(n_items: int, config: OrderConfig) -> list[int]:
+    """Where groups begin and end: the items, halved again and again; one group if all are alike."""
+    edges = [n_items]
+    while config.lead and len(edges) < config.groups and edges[0] // 2 >= config.group_items:
+        edges.insert(0, edges[0] // 2)
+    return [0, *edges]

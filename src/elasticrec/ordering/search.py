@@ -32,7 +32,7 @@ class OrderSearchConfig:
     """The default order, which a candidate must clearly lead."""
     columns_per_slot: tuple[Spacing, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     """Candidates for how often a neighbour comes, tried from the default outwards."""
-    leads: tuple[Annotated[int, Range(0, 1000)], ...] = (0, 2, 4, 8)
+    leads: tuple[Annotated[int, Range(0, 1000)], ...] = (0, 1, 2, 3, 4, 6)
     """Candidates for how far popular items lead, tried outwards; 0 is `all alike`."""
     vote_weight: Positive = 5e-4
     """The default vote weight beside no codes at all, per unit of a vote's value."""
@@ -48,7 +48,7 @@ class OrderSearchConfig:
     """Columns per neighbour of what vote weights are measured on; small, so that all have lists."""
     vote_grid: Annotated[int, Range(2, 1000)] = 7
     """Weights measured at each size; between them a person's metric is interpolated."""
-    sizes: tuple[Positive, ...] = (4, 6, 11, 20, 33, 54, 110)
+    sizes: tuple[Positive, ...] = (3, 4, 6, 11, 20, 33, 54, 110)
     """Bytes per item at which candidates are measured."""
     vote_sizes: tuple[Positive, ...] = (6, 20, 54, 110, 270)
     """Bytes per item at which vote weights are measured."""
@@ -109,32 +109,6 @@ def find_order(
     weights = np.stack([weight.at(codes.cosines) for weight in (other, own)], axis=1)
     order, more_choices = search.order(weights, person)
     return FoundOrder(search.make(order), order, weights, chosen + more_choices)
-
-
-def choose_codes(
-    candidates: dict[str, Codes],
-    neighbours: Neighbours,
-    split: Split,
-    config: OrderSearchConfig,
-    *,
-    least: int = 2,
-    device: str = "auto",
-    report: Report = lambda _: None,
-) -> Choice:
-    """The codes that rank best at all sizes, by the default order and vote weight.
-
-    Args:
-        candidates: by name, the default first; persons are sums of items.
-    """
-    default = VoteWeight(config.vote_weight, config.vote_power, config.vote_floor)
-    values = {}
-    for name, codes in candidates.items():
-        report(f"{name} codewords")
-        search = _Search(codes, neighbours, split, config, least, None, device, report)
-        votes = default.at(codes.cosines)
-        weights = np.stack([votes, votes], axis=1)
-        values[name] = search.values(config.order, weights, config.sizes, "history")
-    return choose("codewords", values, next(iter(candidates)), doubt=config.doubt)
 
 
 class _Search:

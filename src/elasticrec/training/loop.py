@@ -19,6 +19,7 @@ from elasticrec.evaluation.ranking import pick_device
 from elasticrec.progress import stage
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.losses import Loss
+from elasticrec.training.rows import Tables
 from elasticrec.training.setup import MakeBase, keep_freed_memory, make_base
 from elasticrec.training.sharding import Ranks, one_line_if_lost
 from elasticrec.training.state import Clock, Progress, TrainingState, load_checkpoint
@@ -42,6 +43,8 @@ class Trained:
 
     table: BlockTable
     """The vectors with the best validation value."""
+    tables: Tables
+    """The base's tables that they were made of."""
     config: TrainConfig
     """The settings as used: sized for the data."""
     progress: Progress
@@ -116,8 +119,9 @@ def train(
     job = (split, config, device, cooccurrence, make, loss, checkpoint, resume)
     with one_line_if_lost():
         state = _run(*Ranks().broadcast(job), clock, stop, report, report_seconds)
-        table, choices = state.finish()
-    return Trained(table, config, state.progress, choices, state.validation.chosen)
+        base = state.gathered(state.best or state.base.tables)
+        table, choices = state.validation.table(base)
+    return Trained(table, base.tables, config, state.progress, choices, state.validation.chosen)
 
 
 def follow() -> None:

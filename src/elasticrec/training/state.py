@@ -18,7 +18,6 @@ from safetensors.torch import save_file
 from elasticrec.data.cooccurrence import Cooccurrence
 from elasticrec.data.split import Split
 from elasticrec.errors import InputError
-from elasticrec.evaluation.choosing import Choice
 from elasticrec.progress import stage
 from elasticrec.training.bases import Base
 from elasticrec.training.config import TrainConfig
@@ -26,7 +25,6 @@ from elasticrec.training.losses import Loss, Objective, Vectors, add_l2
 from elasticrec.training.rows import Leaves, RowAdam, Tables, learning_rate
 from elasticrec.training.sampler import Batch, Sampler
 from elasticrec.training.sharding import Ranks
-from elasticrec.training.table import BlockTable
 from elasticrec.training.validation import Validation
 
 log = logging.getLogger(__name__)
@@ -146,10 +144,6 @@ class TrainingState:
         whole = copy.copy(self.base)
         whole.tables = {name: self.ranks.gathered(name, t) for name, t in tables.items()}
         return whole
-
-    def finish(self) -> tuple[BlockTable, list[Choice]]:
-        """The block table of the best validation, and how recency and exponent were chosen."""
-        return self.validation.table(self.gathered(self.best or self.base.tables))
 
     def tensors(self) -> Tables:
         """Every tensor of the state, for a checkpoint; on rank 0."""
