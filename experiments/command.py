@@ -13,6 +13,7 @@ from typing import Annotated, Generic, TypeVar
 import typer
 
 from elasticrec.cli._output import PlainErrors
+from elasticrec.data.split import Split
 from elasticrec.engine import in_use, using
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person
@@ -97,6 +98,23 @@ def measure_all(
     else:
         with using("processes", workers=jobs):
             run_all(tasks, work, limit)
+
+
+CARRIED = 12
+"""So many processes one GPU with 16 cores carries before more make each as much slower."""
+
+
+def plan(tasks: Sequence[Task], expected: Callable[[Task, Split], float], jobs: int) -> None:
+    """Print the seconds that the tasks are expected to take on one H200 with 16 cores."""
+    sizes = {path: Split.load(path) for path in {task.path for task in tasks}}
+    whole, longest = 0.0, 0.0
+    for method in dict.fromkeys(task.method for task in tasks):
+        each = [expected(x, sizes[x.path]) for x in tasks if x.method == method]
+        whole, longest = whole + sum(each), max(longest, *each)
+        print(f"plan: {method or 'each'}, {len(each)} tasks, {sum(each):.0f} s of processes")
+    seconds = max(longest, whole / max(min(jobs, CARRIED), 1))
+    print(f"plan: about {seconds:.0f} s in all at {jobs} side by side, {seconds / 3600:.2f} GPU "
+          "hours", flush=True)  # fmt: skip
 
 
 @dataclass(frozen=True)

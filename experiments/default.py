@@ -11,11 +11,8 @@ ids.
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from statistics import mean
 from typing import Annotated
@@ -34,7 +31,7 @@ from elasticrec.stream.picture import Line
 from experiments import command, comparing, figures, lines, tables
 from experiments.command import Task
 from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import chooser, measured
+from experiments.streams import alone, chooser, measured
 
 EXPERIMENT = "default"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
@@ -129,15 +126,6 @@ def fitted(task: Task) -> tuple[Model, Model]:
             shutil.copytree(before, copy, dirs_exist_ok=True)
             copy.rename(shipped)
         return first, fit(learnt, shipped, preset, device=task.device)
-
-
-@contextmanager
-def alone(name: str) -> Iterator[None]:
-    """Wait until no other process is in a block of that name."""
-    MODELS.mkdir(parents=True, exist_ok=True)
-    with (MODELS / f"{name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def reported(task: Task, model: Model) -> tuple[Split, np.ndarray | None]:

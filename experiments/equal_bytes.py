@@ -20,7 +20,7 @@ from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import Evaluation, holders, pick_device
 from elasticrec.evaluation.scoring import popularity_factors
 from elasticrec.model import Model
-from experiments import comparing, default, lines
+from experiments import comparing, default, lines, streams
 from experiments.baselines.neighbours import LISTS_ALONE, cut_short, shared, slots_within
 from experiments.baselines.quantisers import QUANTISERS, Quantiser
 from experiments.command import Task
@@ -61,7 +61,7 @@ def is_done(task: Task, found: list[lines.Line]) -> bool:
 def tuned(task: Task) -> dict[float, dict[str, Any]]:
     """A rival's settings by size, chosen on validation users by seed 0; once for all seeds."""
     task = replace(task, seed=0)
-    with default.alone(f"{task.dataset}-{task.part}-{task.method.replace(' ', '-')}"):
+    with streams.alone(f"{task.dataset}-{task.part}-{task.method.replace(' ', '-')}"):
         if not (found := _tuned_before(task)):
             tune(task)
             found = _tuned_before(task)
@@ -105,7 +105,7 @@ def untuned_split(task: Task) -> Split:
 @contextmanager
 def the_only_matrix(split: Split) -> Iterator[None]:
     """Wait until no other process has a matrix of many items: a GPU has room for one."""
-    with default.alone("matrix") if split.n_items >= LARGE_MATRIX else nullcontext():
+    with streams.alone("matrix") if split.n_items >= LARGE_MATRIX else nullcontext():
         yield
 
 

@@ -73,7 +73,7 @@ def run(
         for method in methods
         if seed == 0 or method not in (*equal_bytes.UNTRAINED, BASE)
     ]
-    plan(wanted, jobs)
+    command.plan(wanted, expected_seconds, jobs)
     found = lines.read(equal_bytes.EXPERIMENT)
     left = [task for task in wanted if again or not is_done(task, found)]
     print(f"{len(left)} of {len(wanted)} tasks are left", flush=True)
@@ -109,19 +109,6 @@ def is_done(task: Task, found: list[lines.Line]) -> bool:
     if task.method == default.METHOD:
         task = replace(task, method=CODES)
     return equal_bytes.is_done(task, found)
-
-
-def plan(tasks: list[Task], jobs: int) -> None:
-    """Print the seconds that the tasks are expected to take on one H200 with 16 cores."""
-    sizes = {path: Split.load(path) for path in {task.path for task in tasks}}
-    whole = 0.0
-    for method in dict.fromkeys(task.method for task in tasks):
-        each = [expected_seconds(x, sizes[x.path]) for x in tasks if x.method == method]
-        whole += sum(each)
-        print(f"plan: {method}, {len(each)} tasks, {sum(each):.0f} s of processes", flush=True)
-    seconds = whole / max(min(jobs, 12), 1)
-    print(f"plan: about {seconds:.0f} s in all at {jobs} side by side, {seconds / 3600:.2f} GPU "
-          "hours", flush=True)  # fmt: skip
 
 
 def expected_seconds(task: Task, split: Split) -> float:

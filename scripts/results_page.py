@@ -12,12 +12,11 @@ from experiments import (  # noqa: E402
     default,
     equal_bytes,
     figures,
-    first_release,
     formats,
     lines,
     orders,
     privacy,
-    protocol,
+    releases,
     rivals,
     rule,
     table2,
@@ -135,7 +134,7 @@ def table2_page() -> str:
 
 def protocol_page() -> str:
     """How numbers come about, and what is missing."""
-    commits = protocol.commits()
+    commits = releases.commits()
     frozen = (
         f"The recipe was frozen by commit {', '.join(f'`{name}`' for name in commits)}; every test "
         "line names it,\nand was measured later, which a test of the repository checks."
@@ -149,7 +148,8 @@ def protocol_page() -> str:
 All settings were developed on validation of six data sets: Gowalla, Yelp2018, Amazon-Book,
 goodbooks, Amazon-Sports and Anime. {frozen}
 Test is read once per release, by `python -m experiments.table2 run --data local --part test`. A
-change after that is another release with another table.
+change after that is another release with another table; tables of [former
+releases](former-releases.md) are kept.
 
 - **Ours** is `fit` with its default preset to the letter: it chooses on validation, and refits what
   it ships on train and validation together.
@@ -164,7 +164,7 @@ change after that is another release with another table.
 
 Settings that were measured on validation, of all sizes together.
 
-{protocol.trials() or NOT_YET}
+{releases.trials() or NOT_YET}
 ## Seeds and tests
 
 Means are over seeds, ± their deviation. Two tests compare ours with each rival: Welch's over seeds
@@ -176,10 +176,10 @@ bold only if both are below {verdicts.ALPHA}.
 
 Seconds of lines are those of processes that shared one GPU, so they are upper bounds.
 
-{protocol.where() or NOT_YET}
+{releases.where() or NOT_YET}
 Runs on test; where there are several, each went on where the one before was cut.
 
-{protocol.runs() or NOT_YET}
+{releases.runs() or NOT_YET}
 ## What is missing
 
 - Rivals that are trained for each size (the paper's six, LightRec, Matryoshka, pruning) were not
@@ -252,13 +252,24 @@ set on validation. Every method is charged all bytes that a device needs for one
 Amazon-Book's megabytes; other data sets have as many bytes per item, Yelp2018 those of Yelp2020.
 Recall@50, mean ± deviation over seeds.
 
-{first_release.rivals()}
+{releases.first_rivals()}
 ## As the paper prints it
 
 Recall. Its data differ from ours, and its NDCG exceeds its recall, so nothing is compared with it.
 A star marks a slip: ten times too high by every number around it.
 
-{first_release.paper()}"""
+{releases.paper()}"""
+
+
+def former_page() -> str:
+    """Test of the releases before the present one."""
+    return f"""# Former releases, on test
+
+Each was measured once, by the code that its commit froze; Recall@50 by bytes per item, means over
+seeds, for users known by their history alone. [The first release's rivals](first-release.md) stand
+apart.
+
+{releases.former() or NOT_YET}"""
 
 
 MADE = "<!-- the next paragraph is written by `make docs` -->\n"
@@ -291,6 +302,7 @@ PAGES = {
     "results/rivals.md": rivals_page,
     "results/privacy.md": privacy_page,
     "results/first-release.md": first_release_page,
+    "results/former-releases.md": former_page,
 }
 
 

@@ -11,10 +11,10 @@ from elasticrec.presets import PRESETS
 from experiments import (
     comparing,
     default,
-    first_release,
     formats,
     lines,
     orders,
+    releases,
     rivals,
     table2,
     tables,
@@ -154,10 +154,10 @@ def test_wrong_words_are_refused_in_one_line(app, arguments, expected, data):
 
 
 def test_the_printed_table_is_whole_and_its_slips_are_ten_times_too_high():
-    printed = first_release.printed()
+    printed = releases.printed()
     assert len(printed) == 14
     assert printed["amazon-book", "rule"]["5"]["recall@50"] == 0.05335
-    for dataset, method, mb, metric in first_release.SLIPS:
+    for dataset, method, mb, metric in releases.SLIPS:
         neighbour = printed[dataset, method]["5"][metric]
         assert printed[dataset, method][mb][metric] > 9 * neighbour
 
@@ -165,6 +165,6 @@ def test_the_printed_table_is_whole_and_its_slips_are_ten_times_too_high():
 def test_every_line_of_the_first_release_is_of_a_rival():
     found = lines.read("first-release")
     assert len(found) == 510
-    assert {line["method"] for line in found} == set(first_release.METHODS)
+    assert {line["method"] for line in found} == set(releases.METHODS)
     assert {line["part"] for line in found} == {"test"}
-    assert "| Gowalla | lightrec | vector |" in first_release.rivals()
+    assert "| Gowalla | lightrec | vector |" in releases.first_rivals()
