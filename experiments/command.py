@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 import typer
 
@@ -22,6 +22,7 @@ from experiments import lines
 from experiments.provenance import ROOT
 
 T = TypeVar("T")
+Base = Literal["history", "mf", "lightgcn"]
 LOCAL = ROOT / "local"
 """Prepared splits, trained tables and values per user: kept out of the repository."""
 
@@ -53,9 +54,18 @@ class Task:
     person: Person = "history"
     part: Part = "validation"
     method: str = ""
+    base: Base | None = None
+    """The base that is trained, where it is not the preset's."""
 
     def __str__(self) -> str:
-        words = (self.dataset, self.method, self.person, self.part, f"seed {self.seed}")
+        words = (
+            self.dataset,
+            self.method,
+            self.base or "",
+            self.person,
+            self.part,
+            f"seed {self.seed}",
+        )
         return " ".join(word for word in words if word)
 
     @property

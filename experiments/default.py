@@ -14,6 +14,7 @@ from __future__ import annotations
 import shutil
 import time
 from dataclasses import replace
+from pathlib import Path
 from statistics import mean
 from typing import Annotated
 
@@ -38,6 +39,8 @@ DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
 SIZES = (3, 6, 11, 20, 54, 110, 270)
 MODELS = command.LOCAL / "models"
 METHOD, FORMAT, METRIC = "ours", 4, "recall@50"
+OPEN = "ours without support"
+"""The same where a neighbour needs one person's support alone."""
 CODE = (*LIBRARY, "experiments/default.py", "experiments/streams.py")
 PLAIN = {
     "gowalla": "Gowalla: places",
@@ -101,8 +104,13 @@ def work(task: Task) -> str:
 
 
 def preset_of(task: Task) -> Preset:
-    """The default preset, which refits what is measured on test."""
-    return replace(PRESETS["default"].seeded(task.seed), refit=task.part == "test")
+    """The default preset, which refits what is measured on test; its base may be another."""
+    preset = replace(PRESETS["default"].seeded(task.seed), refit=task.part == "test")
+    if task.base:
+        preset = replace(preset, train=replace(preset.train, base=task.base))
+    if task.method == OPEN:
+        preset = replace(preset, compression=replace(preset.compression, min_support=1))
+    return preset
 
 
 def fitted(task: Task) -> tuple[Model, Model]:
@@ -118,14 +126,21 @@ def fitted(task: Task) -> tuple[Model, Model]:
         MODELS / f"{task.dataset}-{task.seed}-{key}-{name}" for name in ("before", "shipped")
     )
     with alone(before.name):
+        if task.method == OPEN and not before.exists():  # the table is the same
+            _copy(fitted(replace(task, method=METHOD))[0].root, before)
         first = fit(learnt, before, replace(preset, refit=False), device=task.device)
         if not preset.refit:
             return first, first
         if not shipped.exists():
-            copy = shipped.with_suffix(".copy")
-            shutil.copytree(before, copy, dirs_exist_ok=True)
-            copy.rename(shipped)
+            _copy(before, shipped)
         return first, fit(learnt, shipped, preset, device=task.device)
+
+
+def _copy(model: Path, to: Path) -> None:
+    """Copy a model's folder, whole or not at all."""
+    copy = to.with_suffix(".copy")
+    shutil.copytree(model, copy, dirs_exist_ok=True)
+    copy.rename(to)
 
 
 def reported(task: Task, model: Model) -> tuple[Split, np.ndarray | None]:

@@ -84,7 +84,7 @@ class RuleTask(Task):
     """Epochs at most; 0: as the preset has them."""
 
     @property
-    def base(self) -> str:
+    def form(self) -> str:
         """What the variant changes: one of `BASES`, or `one size`."""
         return self.method.partition(", ")[0]
 
@@ -97,14 +97,14 @@ class RuleTask(Task):
     def name(self) -> str:
         """The variant, with what it has less than printed."""
         less = [f"{self.epochs} epochs"] if self.epochs else []
-        if self.base != ONE and self.samples < PRINTED_SAMPLES:
+        if self.form != ONE and self.samples < PRINTED_SAMPLES:
             less.insert(0, f"{self.samples:,} samples")
         return f"RULE, {self.method}" + (f" ({', '.join(less)})" if less else "")
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods of its lines."""
-        if self.base == ONE:
+        if self.form == ONE:
             return (self.name,)
         return f"{self.name}, {SEARCHED}", f"{self.name}, {ALIKE}"
 
@@ -145,7 +145,7 @@ def run(
         return {"method": task.methods[-1], "nominal_mb": 25, "code_hash": code_hash(*CODE)}
 
     command.measure_missing(EXPERIMENT, wanted, work, last, jobs=jobs, minutes=minutes, again=again)
-    names = {f"{task.name}, {SEARCHED}" for task in wanted if task.base != ONE}
+    names = {f"{task.name}, {SEARCHED}" for task in wanted if task.form != ONE}
     print(f"{comparing.compare(EXPERIMENT, sorted(names))} tests made")
 
 
@@ -175,7 +175,7 @@ def expected_seconds(task: Task, split: Split) -> float:
     assert isinstance(task, RuleTask)
     scores = split.n_items / 1e4
     train = 8 + 20 * len(split.train) / 1e6
-    if task.base == ONE:
+    if task.form == ONE:
         return 3 * train
     return train + task.samples * (6e-4 + 4e-4 * scores) + 45 + 3 * scores
 
@@ -209,13 +209,13 @@ def trainings(task: RuleTask, split: Split) -> list[TrainConfig]:
         metric=paper.metric, popularity_exponent=0.0, recency=0.0, epochs=task.epochs,
         n_blocks=paper.n_blocks,
     )  # fmt: skip
-    if task.base == ONE:
+    if task.form == ONE:
         plain = replace(paper, score="aligned", diversity=0.0)
         return [plain if task.changes == ["BPR"] else ours]
-    if task.base == "our loss":
+    if task.form == "our loss":
         return [ours]
     given = changed.get("λ")
-    if task.base == "printed":
+    if task.form == "printed":
         # Sums over triples and over items, as means: λ counts V / triples of what it does.
         literal = (CHOSEN if given is None else given) * split.n_items / len(split.train)
         return [replace(paper, diversity=literal)]
@@ -230,7 +230,7 @@ def work(task: Task) -> str:
     """Measure one variant at every budget."""
     assert isinstance(task, RuleTask)
     split, _ = by_popularity(Split.load(task.path))
-    measure = one_size if task.base == ONE else elastic
+    measure = one_size if task.form == ONE else elastic
     return f"{task.name} {task}: {', '.join(measure(task, split))}"
 
 

@@ -7,10 +7,14 @@ import pytest
 from typer.testing import CliRunner
 
 from elasticrec.data.split import Split
+from elasticrec.evaluation.ranking import evaluate
 from elasticrec.presets import PRESETS
 from experiments import (
+    blocks,
+    command,
     comparing,
     default,
+    equal_bytes,
     formats,
     lines,
     orders,
@@ -20,6 +24,7 @@ from experiments import (
     tables,
     verdicts,
 )
+from experiments.baselines.quantisers import along_axes
 
 
 def invoke(app, *arguments):
@@ -123,7 +128,8 @@ def test_table_2_tunes_rivals_on_validation_and_tests_ours_against_each(
         assert {line["metrics"]["users"] for line in found} == {everyone}
     seeds = {name: {x["seed"] for x in found if x["method"] == name} for name in rivals_of}
     assert seeds["itemknn"] == {0}
-    assert seeds["int4 + lists"] == {0, 1}
+    assert seeds["int4 + lists"] == seeds["int4"] == {0, 1}
+    assert "| int4 + lists | 2 |" in verdicts.whole_table("goodbooks", "recall@50", part)
     cells = verdicts.cells("goodbooks", "recall@50", part)
     assert all(0 <= cell.p_users <= 1 and 0 <= cell.p_seeds <= 1 for cell in cells)
     assert "| goodbooks | 54 |" in table2.decomposition()
@@ -132,6 +138,55 @@ def test_table_2_tunes_rivals_on_validation_and_tests_ours_against_each(
     assert "plan: about" in again
     assert "  ours " not in again
     assert "0 tests made" in again
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_users_are_known_by_history_by_a_vector_or_by_both(results, data, small_preset, part):
+    asked = ("--dataset", "goodbooks", "--data", data, "--seeds", 0, "--part", part)
+    told = invoke(blocks.app, *asked, "--bases", "history,mf", "--methods", "ours,int8")
+    found = lines.read("blocks")
+    kinds = {(line["person"], line["method"]) for line in found}
+    expected = {("history", "ours of history")}
+    expected |= {(p, f"{m} of mf") for p in ("vector", "both") for m in ("ours", "int8")}
+    assert kinds == expected
+    assert "| goodbooks | 54 | 1 |" in blocks.worth()
+    assert "| goodbooks | int8 of mf | 1 |" in blocks.block("both")
+    assert "plan: int8, 1 tasks" in told
+    quality = {(x["person"], x["method"], x["bytes_per_item"]): x["metrics"]["recall@50"]
+               for x in found}  # fmt: skip
+    task = command.Task("goodbooks", 0, data, "cpu", part=part, method="ours", base="mf")
+    model = default.fitted(task)[1]
+    split, users = default.reported(task, model)
+    whole = evaluate(model.table, split, part=part, users=users, metrics=("recall@50",))
+    expected = whole.metrics["recall@50"]
+    assert quality["vector", "int8 of mf", 110] == pytest.approx(expected, rel=0.03)
+
+
+def test_a_vector_meets_what_a_rival_decodes_in_the_axes_of_the_table(data, results, small_preset):
+    task = command.Task("goodbooks", 0, data, "cpu", person="vector", base="mf", method="ours")
+    _, model = default.fitted(task)
+    split, users = default.reported(task, model)
+    ranker = blocks.ByVector(model, split, task, users, "validation")
+    items = equal_bytes.units(model, "cpu")
+    plain, turned = (ranker.evaluate(each).metrics for each in (items, along_axes(items, 32)))
+    assert turned == pytest.approx(plain)
+
+
+def test_ours_without_support_shares_the_table_and_is_no_rival(results, data, small_preset):
+    asked = ("--dataset", "goodbooks", "--data", data, "--part", "test")
+    told = invoke(table2.app, *asked, "--seeds", 0, "--methods", f"ours,{default.OPEN}")
+    found = {line["bytes_per_item"]: line for line in lines.read("table2")
+             if line["method"] == default.OPEN}  # fmt: skip
+    assert set(found) == set(tables.cells(lines.read("default"), method="ours"))
+    task = command.Task("goodbooks", 0, data, "auto", part="test", method=default.OPEN)
+    (before, model), ours = default.fitted(task), default.fitted(replace(task, method="ours"))
+    np.testing.assert_array_equal(before.table.items, ours[0].table.items)
+    assert (model.neighbours.votes > 0).sum() > (ours[1].neighbours.votes > 0).sum()
+    assert default.OPEN not in verdicts.rivals_of(verdicts.cells("goodbooks", "recall@50", "test"))
+    assert f"| {default.OPEN} | 1 |" in verdicts.whole_table("goodbooks", "recall@50", "test")
+    assert f"plan: {default.OPEN}, 1 tasks" in told
+    every = invoke(table2.app, *asked, "--seeds", 0, "--minutes", -1)
+    assert default.OPEN not in every  # privacy costs nothing there: only where it is asked for
 
 
 @pytest.mark.parametrize(
