@@ -87,7 +87,8 @@ def run(
 
     command.measure_missing(EXPERIMENT, wanted, work, last, jobs=jobs, minutes=minutes, again=again)
     ours = [f"{OURS} of {base}" for base in kinds]
-    print(f"{comparing.compare(EXPERIMENT, ours)} tests made")
+    tests = comparing.compare(EXPERIMENT, ours, beside=(rivals.EXPERIMENT,), across=False)
+    print(f"{tests} tests made")
 
 
 def _asked(names: str, known: Sequence[Any], kind: str) -> list[Any]:
@@ -225,29 +226,27 @@ def worth(metric: str = "recall@50") -> str:
 
 def block(person: str, metric: str = "recall@50") -> str:
     """Ours and its rivals in one block, by data set and size; leads with their tests."""
-    everything = [x for x in lines.latest(EXPERIMENT) if x["person"] == person]
+    everything = [
+        *lines.latest(EXPERIMENT),
+        *(lines.latest(rivals.EXPERIMENT) if person == "vector" else ()),
+    ]
     part, rows = _part(everything), list[list[str]]()
-    everything = [line for line in everything if line["part"] == part]
-    trained = [x for x in lines.latest(rivals.EXPERIMENT) if person == "vector"]
-    trained = [line for line in trained if line["part"] == part]
+    everything = [x for x in everything if x["part"] == part and x["person"] == person]
     for dataset in tables.datasets(everything):
-        found = [x for x in (*everything, *trained) if x["dataset"] == dataset]
+        found = [line for line in everything if line["dataset"] == dataset]
         for method in dict.fromkeys(line["method"] for line in found):
+            base = method.rpartition(" of ")[2] if " of " in method else BASES[1]
+            leads = tables.leads(EXPERIMENT, f"{OURS} of {base}", method, metric, found=found,
+                                 dataset=dataset, person=person, part=part)  # fmt: skip
             cells = tables.cells(found, method=method)
-            base = method.rpartition(" of ")[2] if " of " in method else "mf"
-            leads = {
-                lead.size: lead
-                for lead in tables.leads(EXPERIMENT, f"{OURS} of {base}", method, metric,
-                                         dataset=dataset, person=person, part=part)
-            }  # fmt: skip
-            shown = []
+            row = [tables.title(dataset), method, str(max(map(len, cells.values())))]
             for size in SIZES:
                 text = tables.shown(cells.get(size, []), metric)
-                if lead := leads.get(size):
+                for lead in (x for x in leads if x.size == size and not method.startswith(OURS)):
                     bold = "**" if lead.p is not None and lead.p < comparing.ALPHA else ""
                     text += f" ({bold}{lead.relative:+.1%}{bold})"
-                shown.append(text)
-            rows.append([tables.title(dataset), method, str(max(map(len, cells.values()))), *shown])
+                row.append(text)
+            rows.append(row)
     return tables.table(["data set", "method", "seeds", *(f"{size:g}" for size in SIZES)], rows)
 
 

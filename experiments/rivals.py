@@ -3,10 +3,11 @@
     python -m experiments.rivals run --data local [--dataset gowalla] [--methods pmf,lightrec]
     python -m experiments.rivals draw
 
-Each method's settings are tried at 54 bytes per item on one half of the validation users, each loss
+Each method is tuned at 54 bytes per item on one half of the validation users, each loss
 of its own (`rivals-tuning`). The best by Recall@50 is trained for every size and seed, and measured
-on the other half, or with `--part test` on test; then ours (`experiments.default`) is compared with
-each rival user by user.
+on the other half. With `--part test` it is measured on test, where it knows train alone, for its own
+choices need validation: ours and codes are refitted there, so validation is what compares them.
+`experiments.blocks` compares ours with each rival user by user.
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ from experiments.provenance import LIBRARY, code_hash
 from experiments.streams import METRICS
 
 EXPERIMENT, TUNING = "rivals", "rivals-tuning"
-SIZES = (11, 20, 54, 110, 270)
+SIZES = (11, 54, 110)
 TUNED_AT = 54
 """Bytes per item at which settings are chosen."""
 RETRAINED_FROM = 54
 """Bytes per item from which methods are measured that are trained anew for each size."""
+SLOW = ("esapn", "autoemb", "lightrec")
+AT_ONCE = ("lightrec", "matryoshka", "pruning")
+"""Methods of which one training serves several sizes."""
 CODE = (*LIBRARY, "experiments/baselines", "experiments/rivals.py")
 app = command.make_app(__doc__)
 
@@ -43,7 +47,8 @@ class RivalTask(Task):
     loss: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     tuning: bool = False
-    """On the choosing half at one size, or else on what is reported at all sizes."""
+    """On the choosing half, or else on what is reported."""
+    sizes: tuple[int, ...] = SIZES
 
     @property
     def config(self) -> dict[str, Any]:
@@ -53,10 +58,9 @@ class RivalTask(Task):
     @property
     def key(self) -> dict[str, Any]:
         """Fields that its last line has."""
-        size = TUNED_AT if self.tuning else SIZES[-1]
         about = {name: value for name, value in self.about.items() if name != "person"}
         return about | {
-            "method": self.method, "bytes_per_item": size, "code_hash": code_hash(*CODE),
+            "method": self.method, "bytes_per_item": self.sizes[-1], "code_hash": code_hash(*CODE),
             "config_hash": lines.config_hash(self.config),
         }  # fmt: skip
 
@@ -78,7 +82,16 @@ def run(
     methods, datasets = methods_of(only), command.datasets_in(data, dataset)
     trials = [
         RivalTask(
-            name, 0, data, device, users, method=method, loss=loss, settings=trial, tuning=True
+            name,
+            0,
+            data,
+            device,
+            users,
+            method=method,
+            loss=loss,
+            settings=trial,
+            tuning=True,
+            sizes=(TUNED_AT,),
         )
         for name in datasets
         for method in methods
@@ -86,22 +99,39 @@ def run(
         for trial in BASELINES[method].trials(loss)
     ]
     tried = lines.read(TUNING)
+    command.plan(trials, expected_seconds, jobs)
     missing: list[Task] = [t for t in trials if again or not lines.holds(tried, **t.key)]
     command.measure_all(missing, work, jobs, minutes)
-    found, left = lines.read(EXPERIMENT), list[Task]()
-    for name in datasets:
-        for method in methods:
-            chosen = best(name, method)
-            for seed in command.seeds_of(seeds) if chosen else ():
-                task = RivalTask(
-                    name, seed, data, device, users, part=command.part_of(part), method=method,
-                    **chosen,
-                )  # fmt: skip
-                if again or not lines.holds(found, **task.key):
-                    left.append(task)
+    wanted = [
+        RivalTask(
+            name, seed, data, device, users, part=command.part_of(part), method=method,
+            sizes=sizes, **best(name, method),
+        )
+        for seed in command.seeds_of(seeds)
+        for method in methods
+        for name in datasets[::-1]
+        for sizes in (sizes_of(method) if best(name, method) else ())
+    ]  # fmt: skip
+    command.plan(wanted, expected_seconds, jobs)
+    found = lines.read(EXPERIMENT)
+    left: list[Task] = [task for task in wanted if again or not lines.holds(found, **task.key)]
     command.measure_all(left, work, jobs, minutes)
     tests = comparing.compare(EXPERIMENT, (default.METHOD,), beside=(default.EXPERIMENT,))
     print(f"{tests} tests made")
+
+
+def sizes_of(method: str) -> list[tuple[int, ...]]:
+    """The sizes of each task: all at once where one training serves them."""
+    least = RETRAINED_FROM if BASELINES[method].sizes == "retrained" else 0
+    sizes = [size for size in SIZES if size >= least]
+    return [tuple(sizes)] if method in AT_ONCE else [(size,) for size in reversed(sizes)]
+
+
+def expected_seconds(task: Task, split: Split) -> float:
+    """Seconds of one process beside a dozen others on an H200, by reckoning steps."""
+    assert isinstance(task, RivalTask)
+    slow = 2.5 if task.method.startswith("lightgcn") else 1.5 if task.method in SLOW else 1.0
+    return len(task.sizes) * (6 + 24 * slow * len(split.train) / 1e6)
 
 
 def methods_of(names: str) -> list[str]:
@@ -131,9 +161,7 @@ def _measured(task: RivalTask) -> Iterator[str]:
     split, method = Split.load(task.path), BASELINES[task.method]
     halves = comparing.halves(split, most=task.users)
     learnt, users = default.shown_to_fit(split, task.part, task.users)
-    for size in (TUNED_AT,) if task.tuning else SIZES:
-        if method.sizes == "retrained" and size < RETRAINED_FROM:
-            continue
+    for size in task.sizes:
         try:
             fitted = method.fit(
                 learnt, Budget(round(size * split.n_items)), loss=task.loss,

@@ -105,6 +105,12 @@ def test_rivals_take_the_settings_that_tuning_found_best(results, data, small_pr
     assert {line["config_hash"] for line in found} == {best["config_hash"]}
     assert {line["bytes_per_item"] for line in found} <= set(rivals.SIZES)
     assert "0 tests made" in told  # ours was not measured
+    assert told.count("plan: pmf-int8") == 2
+    blocks_of_mf = ("--seeds", 0, "--bases", "mf", "--methods", "ours")
+    invoke(blocks.app, *asked, *blocks_of_mf)
+    assert "| goodbooks | pmf-int8 | 1 |" in blocks.block("vector")
+    against = {line["against"] for line in lines.read("blocks-tests")}
+    assert against == {"pmf-int8"}
 
 
 @pytest.mark.parametrize("part", ["validation", "test"])
