@@ -78,14 +78,22 @@ def run(
         for method in phase
         if method == OURS or base != "history"
     ]  # fmt: skip
-    command.plan(wanted, expected_seconds, jobs)
 
     def last(task: Task) -> dict[str, object]:
         person = "history" if task.base == "history" else "both"
         return {"method": named(task), "person": person, "bytes_per_item": SIZES[-1],
                 "code_hash": code_hash(*CODE)}  # fmt: skip
 
-    command.measure_missing(EXPERIMENT, wanted, work, last, jobs=jobs, minutes=minutes, again=again)
+    command.measure_missing(
+        EXPERIMENT,
+        wanted,
+        work,
+        last,
+        jobs=jobs,
+        minutes=minutes,
+        again=again,
+        expected=expected_seconds,
+    )
     ours = [f"{OURS} of {base}" for base in kinds]
     tests = comparing.compare(EXPERIMENT, ours, beside=(rivals.EXPERIMENT,), across=False)
     print(f"{tests} tests made")

@@ -91,10 +91,17 @@ def measure_missing(
     jobs: int,
     minutes: float | None,
     again: bool,
+    expected: Callable[[Task, Split], float] | None = None,
 ) -> None:
-    """Do the tasks whose last lines, with these fields, are not there yet; or all of them again."""
+    """Do the tasks whose last lines, with these fields, are not there yet; or all of them again.
+
+    Args:
+        expected: seconds of one process, by which a plan is printed first.
+    """
     found = lines.read(experiment)
     left = [each for each in tasks if again or not lines.holds(found, **each.about | last(each))]
+    if expected is not None:
+        plan(left, expected, jobs)
     measure_all(left, work, jobs, minutes)
 
 
@@ -116,6 +123,8 @@ CARRIED = 12
 
 def plan(tasks: Sequence[Task], expected: Callable[[Task, Split], float], jobs: int) -> None:
     """Print the seconds that the tasks are expected to take on one H200 with 16 cores."""
+    if not tasks:
+        return
     sizes = {path: Split.load(path) for path in {task.path for task in tasks}}
     whole, longest = 0.0, 0.0
     for method in dict.fromkeys(task.method for task in tasks):

@@ -25,6 +25,8 @@ from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.evaluation.ranking import Part
 from elasticrec.model import Model
+from elasticrec.ordering.order import OrderConfig
+from elasticrec.ordering.search import FoundOrder
 from elasticrec.pipeline import fit
 from elasticrec.presets import PRESETS, Preset
 from elasticrec.stream.index import read_index
@@ -32,7 +34,7 @@ from elasticrec.stream.picture import Line
 from experiments import command, comparing, figures, lines, tables
 from experiments.command import Task
 from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import alone, chooser, measured
+from experiments.streams import Coded, alone, chooser, kept_table, measured
 
 EXPERIMENT = "default"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
@@ -134,6 +136,25 @@ def fitted(task: Task) -> tuple[Model, Model]:
         if not shipped.exists():
             _copy(before, shipped)
         return first, fit(learnt, shipped, preset, device=task.device)
+
+
+def compressed(task: Task, split: Split, order: np.ndarray) -> tuple[Coded, FoundOrder]:
+    """What `fit` compresses and orders on validation; or the same with a table trained before.
+
+    Args:
+        split: the task's, its items by falling popularity.
+        order: (V,) the prepared split's number of each of them.
+    """
+    preset = preset_of(task)
+    if task.tables is None:
+        model = fitted(task)[1]
+        coded = Coded(split, model.table, model.codes, model.neighbours, preset)
+        config = OrderConfig(**model.about["order"])
+        return coded, FoundOrder(model.order, config, model.weights, [])
+    choosing = comparing.halves(split, most=task.users).choosing
+    table = kept_table(task.tables, task.dataset, task.seed, split, order)
+    coded = Coded.make(split, table, preset, choosing, task.device)
+    return coded, coded.find(choosing, preset.order, task.device)
 
 
 def _copy(model: Path, to: Path) -> None:

@@ -166,7 +166,7 @@ def tuned_codes(task: Task, model: Model, ranker: Ranker, sizes: Sequence[float]
             if y is None:
                 continue
             votes = Votes.of_neighbours(model.neighbours, k, ranker.device)
-            value, weight, n = _weighed(ranker, y, votes, weight)
+            value, weight, n = weighed(ranker, y, votes, weight)
             trials += n
             if value > highest:
                 highest, config["lists"] = value, {"share": share, "weight": weight}
@@ -191,7 +191,7 @@ def _coded(
     return next((y for y in tried if y is not None), None)
 
 
-def _weighed(ranker: Ranker, y: Tensor, votes: Votes, first: float) -> tuple[float, float, int]:
+def weighed(ranker: Ranker, y: Tensor, votes: Votes, first: float) -> tuple[float, float, int]:
     """The best Recall@50 by one vote weight, that weight, and how many were measured."""
     values: dict[float, float] = {}
 

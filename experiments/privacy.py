@@ -24,11 +24,11 @@ from elasticrec.ordering.order import cut, make_order
 from elasticrec.presets import PRESETS
 from elasticrec.space import Composition
 from elasticrec.training.table import unit
-from experiments import command, comparing, lines, tables
+from experiments import command, comparing, default, lines, tables
 from experiments.attacking import CODES, Persons, attacks
 from experiments.command import Task, Text
 from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import METRICS, Coded, chooser, trained
+from experiments.streams import METRICS, Coded, trained
 
 EXPERIMENT, METRIC = "privacy", "recall@50"
 DATASETS = "goodbooks,gowalla,yelp2018,amazon-sports"
@@ -161,12 +161,7 @@ def cost(task: Task) -> str:
     """Measure lists alone and streams at each support; Recall@50 of all."""
     split, order = by_popularity(Split.load(task.path))
     halves = comparing.halves(split, most=task.users)
-    preset = PRESETS["default"].seeded(task.seed)
-    learnt = chooser(split, halves.choosing)
-    coded = Coded.make(
-        split, trained(task, learnt, preset.train, order), preset, halves.choosing, task.device
-    )
-    found = coded.find(halves.choosing, preset.order, task.device)
+    coded, found = default.compressed(task, split, order)
     said = []
     for method, each in lists_of(coded).items():
         about = fields_of(task, coded) | {"method": method}

@@ -3,10 +3,10 @@
     python -m experiments.rivals run --data local [--dataset gowalla] [--methods pmf,lightrec]
     python -m experiments.rivals draw
 
-Each method is tuned at 54 bytes per item on one half of the validation users, each loss
-of its own (`rivals-tuning`). The best by Recall@50 is trained for every size and seed, and measured
-on the other half. With `--part test` it is measured on test, where it knows train alone, for its own
-choices need validation: ours and codes are refitted there, so validation is what compares them.
+Each method is tuned at 54 bytes per item on one half of the validation users, each loss of its own
+(`rivals-tuning`). The best by Recall@50 is trained for every size and seed, and measured on the
+other half. With `--part test` it is measured on test, but knows train alone, for its own choices
+need validation: ours is refitted there, so validation is what compares them.
 `experiments.blocks` compares ours with each rival user by user.
 """
 
@@ -99,8 +99,8 @@ def run(
         for trial in BASELINES[method].trials(loss)
     ]
     tried = lines.read(TUNING)
-    command.plan(trials, expected_seconds, jobs)
     missing: list[Task] = [t for t in trials if again or not lines.holds(tried, **t.key)]
+    command.plan(missing, expected_seconds, jobs)
     command.measure_all(missing, work, jobs, minutes)
     wanted = [
         RivalTask(
@@ -112,9 +112,9 @@ def run(
         for name in datasets[::-1]
         for sizes in (sizes_of(method) if best(name, method) else ())
     ]  # fmt: skip
-    command.plan(wanted, expected_seconds, jobs)
     found = lines.read(EXPERIMENT)
     left: list[Task] = [task for task in wanted if again or not lines.holds(found, **task.key)]
+    command.plan(left, expected_seconds, jobs)
     command.measure_all(left, work, jobs, minutes)
     tests = comparing.compare(EXPERIMENT, (default.METHOD,), beside=(default.EXPERIMENT,))
     print(f"{tests} tests made")

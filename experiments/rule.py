@@ -138,13 +138,21 @@ def run(
         for variant in variants_of(only)
         for name in command.datasets_in(data, dataset)
     ]  # fmt: skip
-    command.plan(wanted, expected_seconds, jobs)
 
     def last(task: Task) -> dict[str, object]:
         assert isinstance(task, RuleTask)
         return {"method": task.methods[-1], "nominal_mb": 25, "code_hash": code_hash(*CODE)}
 
-    command.measure_missing(EXPERIMENT, wanted, work, last, jobs=jobs, minutes=minutes, again=again)
+    command.measure_missing(
+        EXPERIMENT,
+        wanted,
+        work,
+        last,
+        jobs=jobs,
+        minutes=minutes,
+        again=again,
+        expected=expected_seconds,
+    )
     names = {f"{task.name}, {SEARCHED}" for task in wanted if task.form != ONE}
     print(f"{comparing.compare(EXPERIMENT, sorted(names))} tests made")
 

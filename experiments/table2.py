@@ -77,10 +77,10 @@ def run(
         if seed == 0 or method not in (*equal_bytes.UNTRAINED, BASE)
         if method != default.OPEN or name in OPEN_ON or only
     ]
-    command.plan(wanted, expected_seconds, jobs)
     found = lines.read(equal_bytes.EXPERIMENT)
     left = [task for task in wanted if again or not is_done(task, found)]
     print(f"{len(left)} of {len(wanted)} tasks are left", flush=True)
+    command.plan(left, expected_seconds, jobs)
     with energy() as used:
         command.measure_all(left, work, jobs, minutes)
     lines.append(RUNS, {"dataset": dataset, "part": kind, "metrics": used, "jobs": jobs})
