@@ -5,7 +5,8 @@
 
 A release reads test once, after one commit froze its recipe: `FROZEN`. Its test lines name that
 commit and were measured later; a test of the repository checks both. To freeze anew: `retire`,
-which moves the test lines of `FROZEN` out of the way and keeps their means; then name the commit.
+which moves the test lines of `FROZEN` out of the way and keeps their means; then name the commit,
+and in `REMARKS` what must be said of that release alone.
 
 Of the first release `results/first-release.jsonl` holds the lines of trained rivals, with settings
 and code of then; sizes are Amazon-Book's megabytes, Gowalla has as many bytes per item, Yelp2018
@@ -32,6 +33,12 @@ from experiments.provenance import ROOT
 
 FROZEN = "467522cded8f"
 """The commit that froze the recipe of the present release."""
+REMARKS = (
+    "Codes without lists were counted among the rivals only after test was read, for a rival may\n"
+    "  choose none; it takes leads from ours.",
+    "Codes without lists have one seed.",
+)
+"""What a reader must know of this release alone."""
 FORMER = "former-releases"
 """Means of the test lines of releases that were retired."""
 FIRST = "first-release"

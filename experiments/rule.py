@@ -130,13 +130,15 @@ def run(
     again: command.Again = False,
 ) -> None:
     """Train, measure samples, fit the estimator, search each budget, and measure."""
+    betas = sorted(command.seeds_of(samples), reverse=True)
     wanted = [
         RuleTask(name, seed, data, device, person="vector", part=command.part_of(part),
                  method=variant, samples=beta, epochs=epochs)
         for seed in command.seeds_of(seeds)
-        for beta in sorted(command.seeds_of(samples), reverse=True)
+        for beta in betas
         for variant in variants_of(only)
         for name in command.datasets_in(data, dataset)
+        if beta == betas[0] or not variant.startswith(ONE)
     ]  # fmt: skip
 
     def last(task: Task) -> dict[str, object]:
