@@ -175,8 +175,8 @@ def table2_page() -> str:
     parts = [
         f"# Table 2\n\nOn {part}; users known by their history alone. Mean ± deviation over seeds; "
         "in brackets the lead\nof ours, bold where Welch's test over seeds and the paired one over "
-        "users are both below\n0.05 after Holm's correction for all cells of a table. Lists of ours "
-        "need five persons' support;\n`ours without support` stands beside where that costs a "
+        "users are both below\n0.05 after Holm's correction for all cells of a table. Lists of ours"
+        " need five persons' support;\n`ours without support` stands beside where that costs a "
         "cell.\n"
     ]
     if picture := figures.link("table2", "Recall@50 by bytes per item, ours and rivals"):
