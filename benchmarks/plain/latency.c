@@ -2,7 +2,8 @@
  *
  * `ours` is a stream, asked through elasticrec.h. `rule` is what RULE keeps (Eq. 2): for each group its
  * number of items and the mask of its blocks, then the blocks of its items as floats; threads share the
- * items. Both list the 100 best items; each question comes from another person. */
+ * items; the first three of the last list go to stderr. Both list the 100 best items, and each
+ * question comes from another person. */
 #define ELASTICREC_IMPLEMENTATION
 #include "../../device/c/elasticrec.h"
 
@@ -116,8 +117,13 @@ static void *rank(void *some) {
   return NULL;
 }
 
+typedef struct {
+  float score;
+  uint32_t item;
+} listed;
+
 static int by_score(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
+  float x = ((const listed *)a)->score, y = ((const listed *)b)->score;
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
@@ -135,7 +141,8 @@ static int rule(const uint8_t *data, int rounds, int threads) {
     widest = width > widest ? width : widest;
   }
   for (int round = 0; round < rounds; round++) {
-    float user[BLOCK * 32], best[8 * TOP];
+    float user[BLOCK * 32];
+    listed best[8 * TOP];
     pthread_t running[8];
     double start = milliseconds();
     uint32_t n = 0;
@@ -155,10 +162,13 @@ static int rule(const uint8_t *data, int rounds, int threads) {
     rank(shares);
     for (int t = 0; t < threads; t++) {
       if (t) pthread_join(running[t], NULL);
-      for (uint32_t i = 0; i < shares[t].n; i++) best[n++] = shares[t].score[i];
+      for (uint32_t i = 0; i < shares[t].n; i++, n++)
+        best[n].score = shares[t].score[i], best[n].item = shares[t].item[i];
     }
     qsort(best, n, sizeof *best, by_score);
     printf("%.4f ", milliseconds() - start);
+    if (round == rounds - 1)
+      for (int i = 0; i < 3; i++) fprintf(stderr, "%lu ", (unsigned long)best[i].item);
   }
   return 0;
 }
