@@ -117,8 +117,8 @@ def measure_all(
             run_all(tasks, work, limit)
 
 
-CARRIED = 6
-"""Processes whose seconds one GPU with 16 cores does in one second, however many run beside."""
+CARRIED = 12
+"""So many processes one GPU with 16 cores carries before more make each as much slower."""
 
 
 def plan(tasks: Sequence[Task], expected: Callable[[Task, Split], float], jobs: int) -> None:

@@ -117,13 +117,15 @@ def is_done(task: Task, found: list[lines.Line]) -> bool:
 
 
 def expected_seconds(task: Task, split: Split) -> float:
-    """Seconds of one process beside a dozen others, by looks at the parts."""
+    """Seconds of one process beside a dozen others, by what former lines took."""
     pairs, scores = len(split.train) / 1e6, split.n_users * split.n_items / 1e9
-    if task.method in (default.METHOD, default.OPEN, BASE):
-        return (30 + 70 * pairs) / (4 if task.method == BASE else 1)
+    if task.method in (default.METHOD, default.OPEN):
+        return (110 + 180 * pairs) / (1 if task.method == default.METHOD else 1.5)
+    if task.method == BASE:
+        return 10 + 15 * pairs
     if task.method in LISTS_ALONE:
-        return 20 + 60 * pairs
-    return (20 if task.seed == 0 else 8) + 5 * scores
+        return 20 + 90 * pairs
+    return (30 if task.seed == 0 else 5) + 4 * scores
 
 
 def work(task: Task) -> str:
