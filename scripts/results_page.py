@@ -56,7 +56,8 @@ worth](results/table2.md); [protocol](results/protocol.md).
 - [By history, by a vector, by both](results/blocks.md): what a vector from a server is worth.
 - [Privacy](results/privacy.md): what a stream reveals, and what support costs.
 - [The paper's table, and the first release's rivals](results/first-release.md), which were trained
-  for users with a server vector; [trained rivals](results/rivals.md) of the present code.
+  for users with a server vector; [trained rivals](results/rivals.md) of the present code; [former
+  releases](results/former-releases.md).
 
 ## Verdicts on the paper's claims
 
