@@ -3,10 +3,10 @@
     python -m experiments.rivals run --data local [--dataset gowalla] [--methods pmf,lightrec]
     python -m experiments.rivals draw
 
-Each method is tuned at 54 bytes per item on one half of the validation users, each loss of its own
-(`rivals-tuning`). The best by Recall@50 is trained for every size and seed, and measured on the
-other half. With `--part test` it is measured on test, but knows train alone, for its own choices
-need validation: ours is refitted there, so validation is what compares them.
+Each method is tuned at 11 and at 54 bytes per item on one half of the validation users, each loss
+of its own (`rivals-tuning`). The best by Recall@50 is trained for every size and seed, and measured
+on the other half. With `--part test` it is measured on test, but knows train alone, for its own
+choices need validation: ours is refitted there, so validation is what compares them.
 `experiments.blocks` compares ours with each rival user by user.
 """
 
@@ -29,8 +29,8 @@ from experiments.streams import METRICS
 
 EXPERIMENT, TUNING = "rivals", "rivals-tuning"
 SIZES = (11, 54, 110)
-TUNED_AT = 54
-"""Bytes per item at which settings are chosen."""
+TUNED_AT = {11: 11, 54: 54, 110: 54}
+"""By size, bytes per item at which settings are chosen for it."""
 RETRAINED_FROM = 54
 """Bytes per item from which methods are measured that are trained anew for each size."""
 SLOW = ("esapn", "autoemb", "lightrec")
@@ -81,23 +81,14 @@ def run(
     """Tune every method, measure it at every size, and compare ours with it."""
     methods, datasets = methods_of(only), command.datasets_in(data, dataset)
     trials = [
-        RivalTask(
-            name,
-            0,
-            data,
-            device,
-            users,
-            method=method,
-            loss=loss,
-            settings=trial,
-            tuning=True,
-            sizes=(TUNED_AT,),
-        )
+        RivalTask(name, 0, data, device, users, method=method, loss=loss, settings=trial,
+                  tuning=True, sizes=sizes)
         for name in datasets
         for method in methods
         for loss in BASELINES[method].losses
         for trial in BASELINES[method].trials(loss)
-    ]
+        for sizes in tuned_at(method)
+    ]  # fmt: skip
     tried = lines.read(TUNING)
     missing: list[Task] = [t for t in trials if again or not lines.holds(tried, **t.key)]
     command.plan(missing, expected_seconds, jobs)
@@ -105,12 +96,13 @@ def run(
     wanted = [
         RivalTask(
             name, seed, data, device, users, part=command.part_of(part), method=method,
-            sizes=sizes, **best(name, method),
+            sizes=sizes, **chosen,
         )
         for seed in command.seeds_of(seeds)
         for method in methods
         for name in datasets[::-1]
-        for sizes in (sizes_of(method) if best(name, method) else ())
+        for sizes in sizes_of(method)
+        if (chosen := best(name, method, sizes[0]))
     ]  # fmt: skip
     found = lines.read(EXPERIMENT)
     left: list[Task] = [task for task in wanted if again or not lines.holds(found, **task.key)]
@@ -121,10 +113,19 @@ def run(
 
 
 def sizes_of(method: str) -> list[tuple[int, ...]]:
-    """The sizes of each task: all at once where one training serves them."""
+    """The sizes of each task: those of the same settings where one training serves them."""
     least = RETRAINED_FROM if BASELINES[method].sizes == "retrained" else 0
     sizes = [size for size in SIZES if size >= least]
-    return [tuple(sizes)] if method in AT_ONCE else [(size,) for size in reversed(sizes)]
+    if method not in AT_ONCE:
+        return [(size,) for size in reversed(sizes)]
+    kinds = sorted({TUNED_AT[size] for size in sizes}, reverse=True)
+    return [tuple(size for size in sizes if TUNED_AT[size] == kind) for kind in kinds]
+
+
+def tuned_at(method: str) -> list[tuple[int, ...]]:
+    """The sizes at which a method is tuned, by task."""
+    sizes = sorted({TUNED_AT[size] for each in sizes_of(method) for size in each})
+    return [tuple(sizes)] if method in AT_ONCE else [(size,) for size in sizes]
 
 
 def expected_seconds(task: Task, split: Split) -> float:
@@ -141,9 +142,10 @@ def methods_of(names: str) -> list[str]:
     return [name for name in BASELINES if name in command.named(names) or not names]
 
 
-def best(dataset: str, method: str) -> dict[str, Any]:
-    """The loss and settings with the highest Recall@50 while tuning; empty where none was tried."""
-    tried = [x for x in lines.read(TUNING) if lines.holds([x], dataset=dataset, method=method)]
+def best(dataset: str, method: str, size: int) -> dict[str, Any]:
+    """The loss and settings with the highest Recall@50 while tuning for a size; empty without."""
+    wanted = {"dataset": dataset, "method": method, "bytes_per_item": TUNED_AT[size]}
+    tried = [line for line in lines.read(TUNING) if lines.holds([line], **wanted)]
     newest = [x for x in tried if x["code_hash"] == tried[-1]["code_hash"]]
     if not newest:
         return {}
