@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 import typer
 
 from elasticrec.cli._output import PlainErrors
+from elasticrec.data.split import Split
 from elasticrec.engine import in_use, using
 from elasticrec.errors import InputError
 from elasticrec.evaluation.measure import Person
@@ -21,6 +22,7 @@ from experiments import lines
 from experiments.provenance import ROOT
 
 T = TypeVar("T")
+Base = Literal["history", "mf", "lightgcn"]
 LOCAL = ROOT / "local"
 """Prepared splits, trained tables and values per user: kept out of the repository."""
 
@@ -52,9 +54,18 @@ class Task:
     person: Person = "history"
     part: Part = "validation"
     method: str = ""
+    base: Base | None = None
+    """The base that is trained, where it is not the preset's."""
 
     def __str__(self) -> str:
-        words = (self.dataset, self.method, self.person, self.part, f"seed {self.seed}")
+        words = (
+            self.dataset,
+            self.method,
+            self.base or "",
+            self.person,
+            self.part,
+            f"seed {self.seed}",
+        )
         return " ".join(word for word in words if word)
 
     @property
@@ -80,10 +91,17 @@ def measure_missing(
     jobs: int,
     minutes: float | None,
     again: bool,
+    expected: Callable[[Task, Split], float] | None = None,
 ) -> None:
-    """Do the tasks whose last lines, with these fields, are not there yet; or all of them again."""
+    """Do the tasks whose last lines, with these fields, are not there yet; or all of them again.
+
+    Args:
+        expected: seconds of one process, by which a plan is printed first.
+    """
     found = lines.read(experiment)
     left = [each for each in tasks if again or not lines.holds(found, **each.about | last(each))]
+    if expected is not None:
+        plan(left, expected, jobs)
     measure_all(left, work, jobs, minutes)
 
 
@@ -97,6 +115,25 @@ def measure_all(
     else:
         with using("processes", workers=jobs):
             run_all(tasks, work, limit)
+
+
+CARRIED = 12
+"""So many processes one GPU with 16 cores carries before more make each as much slower."""
+
+
+def plan(tasks: Sequence[Task], expected: Callable[[Task, Split], float], jobs: int) -> None:
+    """Print the seconds that the tasks are expected to take on one H200 with 16 cores."""
+    if not tasks:
+        return
+    sizes = {path: Split.load(path) for path in {task.path for task in tasks}}
+    whole, longest = 0.0, 0.0
+    for method in dict.fromkeys(task.method for task in tasks):
+        each = [expected(x, sizes[x.path]) for x in tasks if x.method == method]
+        whole, longest = whole + sum(each), max(longest, *each)
+        print(f"plan: {method or 'each'}, {len(each)} tasks, {sum(each):.0f} s of processes")
+    seconds = max(longest, whole / max(min(jobs, CARRIED), 1))
+    print(f"plan: about {seconds:.0f} s in all at {jobs} side by side, {seconds / 3600:.2f} GPU "
+          "hours", flush=True)  # fmt: skip
 
 
 @dataclass(frozen=True)

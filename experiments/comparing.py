@@ -97,6 +97,7 @@ def compare(
     first: Sequence[str],
     *,
     beside: Sequence[str] = (),
+    across: bool = True,
     results: Path | None = None,
     values: Path | None = None,
 ) -> int:
@@ -107,13 +108,14 @@ def compare(
 
     Args:
         first: methods that are tested against every other one.
-        beside: experiments whose lines are compared as well, whatever the kind of person.
+        beside: experiments whose lines are compared as well.
+        across: with lines beside, compare them whatever the kind of person.
     """
     cells: dict[tuple[Any, ...], dict[str, dict[int, lines.Line]]] = defaultdict(dict)
     found = [line for name in (experiment, *beside) for line in lines.latest(name, results)]
     for line in found:
         if _path(line, values or VALUES).exists():
-            person = None if beside else line["person"]
+            person = None if beside and across else line["person"]
             key = line["dataset"], line["part"], person, line["bytes_per_item"]
             cells[key].setdefault(line["method"], {})[line["seed"]] = line
     before = lines.read(f"{experiment}-tests", results)

@@ -11,12 +11,10 @@ ids.
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from statistics import mean
 from typing import Annotated
 
@@ -27,6 +25,8 @@ from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.evaluation.ranking import Part
 from elasticrec.model import Model
+from elasticrec.ordering.order import OrderConfig
+from elasticrec.ordering.search import FoundOrder
 from elasticrec.pipeline import fit
 from elasticrec.presets import PRESETS, Preset
 from elasticrec.stream.index import read_index
@@ -34,13 +34,15 @@ from elasticrec.stream.picture import Line
 from experiments import command, comparing, figures, lines, tables
 from experiments.command import Task
 from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import chooser, measured
+from experiments.streams import Coded, alone, chooser, kept_table, measured
 
 EXPERIMENT = "default"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
 SIZES = (3, 6, 11, 20, 54, 110, 270)
 MODELS = command.LOCAL / "models"
 METHOD, FORMAT, METRIC = "ours", 4, "recall@50"
+OPEN = "ours without support"
+"""The same where a neighbour needs one person's support alone."""
 CODE = (*LIBRARY, "experiments/default.py", "experiments/streams.py")
 PLAIN = {
     "gowalla": "Gowalla: places",
@@ -104,8 +106,13 @@ def work(task: Task) -> str:
 
 
 def preset_of(task: Task) -> Preset:
-    """The default preset, which refits what is measured on test."""
-    return replace(PRESETS["default"].seeded(task.seed), refit=task.part == "test")
+    """The default preset, which refits what is measured on test; its base may be another."""
+    preset = replace(PRESETS["default"].seeded(task.seed), refit=task.part == "test")
+    if task.base:
+        preset = replace(preset, train=replace(preset.train, base=task.base))
+    if task.method == OPEN:
+        preset = replace(preset, compression=replace(preset.compression, min_support=1))
+    return preset
 
 
 def fitted(task: Task) -> tuple[Model, Model]:
@@ -121,23 +128,40 @@ def fitted(task: Task) -> tuple[Model, Model]:
         MODELS / f"{task.dataset}-{task.seed}-{key}-{name}" for name in ("before", "shipped")
     )
     with alone(before.name):
+        if task.method == OPEN and not before.exists():  # the table is the same
+            _copy(fitted(replace(task, method=METHOD))[0].root, before)
         first = fit(learnt, before, replace(preset, refit=False), device=task.device)
         if not preset.refit:
             return first, first
         if not shipped.exists():
-            copy = shipped.with_suffix(".copy")
-            shutil.copytree(before, copy, dirs_exist_ok=True)
-            copy.rename(shipped)
+            _copy(before, shipped)
         return first, fit(learnt, shipped, preset, device=task.device)
 
 
-@contextmanager
-def alone(name: str) -> Iterator[None]:
-    """Wait until no other process is in a block of that name."""
-    MODELS.mkdir(parents=True, exist_ok=True)
-    with (MODELS / f"{name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def compressed(task: Task, split: Split, order: np.ndarray) -> tuple[Coded, FoundOrder]:
+    """What `fit` compresses and orders on validation; or the same with a table trained before.
+
+    Args:
+        split: the task's, its items by falling popularity.
+        order: (V,) the prepared split's number of each of them.
+    """
+    preset = preset_of(task)
+    if task.tables is None:
+        model = fitted(task)[1]
+        coded = Coded(split, model.table, model.codes, model.neighbours, preset)
+        config = OrderConfig(**model.about["order"])
+        return coded, FoundOrder(model.order, config, model.weights, [])
+    choosing = comparing.halves(split, most=task.users).choosing
+    table = kept_table(task.tables, task.dataset, task.seed, split, order)
+    coded = Coded.make(split, table, preset, task.device)
+    return coded, coded.find(choosing, preset.order, task.device)
+
+
+def _copy(model: Path, to: Path) -> None:
+    """Copy a model's folder, whole or not at all."""
+    copy = to.with_suffix(".copy")
+    shutil.copytree(model, copy, dirs_exist_ok=True)
+    copy.rename(to)
 
 
 def reported(task: Task, model: Model) -> tuple[Split, np.ndarray | None]:

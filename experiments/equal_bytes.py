@@ -7,7 +7,7 @@ beside them; lists alone take what is known. Nothing here exceeds the bytes that
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
@@ -20,7 +20,7 @@ from elasticrec.data.split import Split
 from elasticrec.evaluation.ranking import Evaluation, holders, pick_device
 from elasticrec.model import Model
 from elasticrec.training.table import popularity_factors
-from experiments import comparing, default, lines
+from experiments import comparing, default, lines, streams
 from experiments.baselines.neighbours import LISTS_ALONE, cut_short, shared, slots_within
 from experiments.baselines.quantisers import QUANTISERS, Quantiser
 from experiments.command import Task
@@ -61,7 +61,7 @@ def is_done(task: Task, found: list[lines.Line]) -> bool:
 def tuned(task: Task) -> dict[float, dict[str, Any]]:
     """A rival's settings by size, chosen on validation users by seed 0; once for all seeds."""
     task = replace(task, seed=0)
-    with default.alone(f"{task.dataset}-{task.part}-{task.method.replace(' ', '-')}"):
+    with streams.alone(f"{task.dataset}-{task.part}-{task.method.replace(' ', '-')}"):
         if not (found := _tuned_before(task)):
             tune(task)
             found = _tuned_before(task)
@@ -87,7 +87,7 @@ def tune(task: Task) -> None:
             chosen = list(_tuned_lists(task, split, ranker))
     else:
         ranker = ranker_of(model, split, task, users=users, part="validation")
-        chosen = list(_tuned_codes(task, model, ranker))
+        chosen = list(tuned_codes(task, model, ranker, sorted(set(TUNED_AT.values()))))
     for size, value, config in chosen:
         fields = {
             **task.about, "method": task.method, "bytes_per_item": size, "config": config,
@@ -105,7 +105,7 @@ def untuned_split(task: Task) -> Split:
 @contextmanager
 def the_only_matrix(split: Split) -> Iterator[None]:
     """Wait until no other process has a matrix of many items: a GPU has room for one."""
-    with default.alone("matrix") if split.n_items >= LARGE_MATRIX else nullcontext():
+    with streams.alone("matrix") if split.n_items >= LARGE_MATRIX else nullcontext():
         yield
 
 
@@ -147,9 +147,10 @@ def _tuned_lists(task: Task, split: Split, ranker: Ranker) -> Tuned:
         yield size, value, {"chosen": chosen, "trials": trials}
 
 
-def _tuned_codes(task: Task, model: Model, ranker: Ranker) -> Tuned:
+def tuned_codes(task: Task, model: Model, ranker: Ranker, sizes: Sequence[float]) -> Tuned:
+    """The best settings of a rival with codes at some sizes, alone and beside lists."""
     method, items = QUANTISERS[task.method], units(model, ranker.device)
-    for size in sorted(set(TUNED_AT.values())):
+    for size in sizes:
         values = dict[int, float]()
         for n, settings in enumerate(method.tried):
             if (y := method.code(items, size, settings, task.seed)) is not None:
@@ -165,7 +166,7 @@ def _tuned_codes(task: Task, model: Model, ranker: Ranker) -> Tuned:
             if y is None:
                 continue
             votes = Votes.of_neighbours(model.neighbours, k, ranker.device)
-            value, weight, n = _weighed(ranker, y, votes, weight)
+            value, weight, n = weighed(ranker, y, votes, weight)
             trials += n
             if value > highest:
                 highest, config["lists"] = value, {"share": share, "weight": weight}
@@ -190,7 +191,7 @@ def _coded(
     return next((y for y in tried if y is not None), None)
 
 
-def _weighed(ranker: Ranker, y: Tensor, votes: Votes, first: float) -> tuple[float, float, int]:
+def weighed(ranker: Ranker, y: Tensor, votes: Votes, first: float) -> tuple[float, float, int]:
     """The best Recall@50 by one vote weight, that weight, and how many were measured."""
     values: dict[float, float] = {}
 
@@ -228,7 +229,15 @@ def measure(task: Task) -> str:
         chosen, (_, model) = tuned(task), default.fitted(task)
         split, users = default.reported(task, model)
         ranker = ranker_of(model, split, task, users=users, part=task.part)
-        _measure_codes(task, model, split, ranker, chosen)
+        most = LARGE if task.method in MEASURED_LARGE else LARGE - 1
+        settings = {
+            float(n): chosen[at] for n, at in TUNED_AT.items() if n <= most and at in chosen
+        }
+        started = time.perf_counter()
+        for beside, size, found, config in measured_codes(task, model, ranker, settings):
+            method = task.method + LISTS if beside else task.method
+            record(task, method, size, found, split, started, config)
+            started = time.perf_counter()
         return f"{task}: {len(chosen)} sizes tuned"
     split, users = untrained_split(task)
     ranker = Ranker(split, task.part, users, task.device)
@@ -297,26 +306,20 @@ def _extends(chosen: dict[str, Any], settings: dict[str, Any]) -> bool:
     return all(chosen.get(name) == value for name, value in settings.items())
 
 
-def _measure_codes(
-    task: Task, model: Model, split: Split, ranker: Ranker, chosen: dict[float, dict[str, Any]]
-) -> None:
+def measured_codes(
+    task: Task, model: Model, ranker: Ranker, chosen: dict[float, dict[str, Any]]
+) -> Iterator[tuple[bool, float, Evaluation, dict[str, Any]]]:
+    """True for codes beside lists, size, metrics and settings: each size without and with lists."""
     method, items = QUANTISERS[task.method], units(model, ranker.device)
-    for size in SIZES:
-        config = chosen.get(TUNED_AT[size])
-        if config is None or (size == LARGE and task.method not in MEASURED_LARGE):
-            continue
-        started = time.perf_counter()
-        if task.seed == 0:  # to be read beside the others; it has no lists, so no equal information
-            y = _coded(method, items, size, config["chosen"], task.seed)
-            if y is not None:
-                record(task, task.method, size, ranker.evaluate(y), split, started, config)
+    for size, config in chosen.items():
+        y = _coded(method, items, size, config["chosen"], task.seed)
+        if y is not None:
+            yield False, size, ranker.evaluate(y), config
         if beside := config.get("lists"):
-            started = time.perf_counter()
             k, y = _beside_lists(task, model, items, size, beside["share"], config["chosen"])
             if y is not None:
                 votes = Votes.of_neighbours(model.neighbours, k, ranker.device)
-                found = ranker.evaluate(y, votes, beside["weight"])
-                record(task, task.method + LISTS, size, found, split, started, config)
+                yield True, size, ranker.evaluate(y, votes, beside["weight"]), config
 
 
 def record(

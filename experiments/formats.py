@@ -5,34 +5,29 @@
 
 `all alike` is the stream in which all items climb together, decoded and measured as a device ranks.
 `format 3` has the same table, neighbour lists and bytes: of its rows that fit, the one and the vote
-weight that are best on the choosing half. Both are reported on the other half of the users.
+weight that are best on 5,000 users of the choosing half. Both are reported on the other half.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
+import torch
+from torch import Tensor
 
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
-from elasticrec.evaluation.measure import Votes, add_votes
-from elasticrec.evaluation.ranking import (
-    Evaluation,
-    evaluate_scores,
-    pick_device,
-    queries_of,
-)
+from elasticrec.evaluation.ranking import Evaluation
 from elasticrec.presets import PRESETS
-from elasticrec.space import Composition
-from experiments import command, comparing, tables
+from experiments import command, comparing, default, equal_bytes, tables
 from experiments.command import Task
 from experiments.format3 import Format3, Row, encode
-from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import METRICS, Coded, chooser, trained
+from experiments.provenance import code_hash
+from experiments.ranking import Ranker, Votes, recall
+from experiments.streams import Coded
 
 EXPERIMENT = "formats"
 DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
@@ -41,9 +36,9 @@ STREAM, OLD = "all alike", "format 3"
 STREAM_FORMAT = 4
 ALIKE = replace(PRESETS["default"].order.order, lead=0)
 """All items climb together, a column or a neighbour at a time."""
-CODE = (*LIBRARY, "experiments/formats.py", "experiments/format3.py", "experiments/streams.py")
-WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Vote weights tried, times the one at which votes spread as widely as scores do; and 0."""
+CODE = (*equal_bytes.CODE, "experiments/formats.py", "experiments/format3.py")
+CHOOSING = 5_000
+"""Users, about, by whom rows and vote weights of format 3 are chosen."""
 app = command.make_app(__doc__)
 
 
@@ -62,14 +57,28 @@ def run(
     """Measure both formats at every size, and compare them."""
     wanted = [
         Task(name, seed, data, device, users, tables_in)
-        for name in command.datasets_in(data, dataset)
         for seed in command.seeds_of(seeds)
+        for name in command.datasets_in(data, dataset)
     ]
     last = {"method": OLD, "bytes_per_item": SIZES[-1], "code_hash": code_hash(*CODE)}
     command.measure_missing(
-        EXPERIMENT, wanted, work, lambda _: last, jobs=jobs, minutes=minutes, again=again
+        EXPERIMENT,
+        wanted,
+        work,
+        lambda _: last,
+        jobs=jobs,
+        minutes=minutes,
+        again=again,
+        expected=expected_seconds,
     )
     print(f"{comparing.compare(EXPERIMENT, (STREAM,))} tests made")
+
+
+def expected_seconds(task: Task, split: Split) -> float:
+    """Seconds of a process beside a dozen others; 30 + 30 · scores where `blocks` made the fit."""
+    del task  # all are alike
+    pairs, scores = len(split.train) / 1e6, split.n_users * split.n_items / 1e9
+    return 90 + 140 * pairs + 30 * scores
 
 
 def work(task: Task) -> str:
@@ -78,9 +87,7 @@ def work(task: Task) -> str:
     halves = comparing.halves(split, most=task.users)
     preset = PRESETS["default"].seeded(task.seed)
     preset = replace(preset, order=replace(preset.order, order=ALIKE, leads=(0,)))
-    learnt = chooser(split, halves.choosing)
-    table = trained(task, learnt, preset.train, order)
-    coded = Coded.make(split, table, preset, halves.choosing, task.device)
+    coded = replace(default.compressed(task, split, order)[0], preset=preset)
     new = list(measure_stream(task, coded, halves))
     old = list(measure_format3(task, coded, halves))
     return f"{task}: {STREAM} {' '.join(new)}; {OLD} {' '.join(old)}"
@@ -107,20 +114,23 @@ def measure_format3(task: Task, coded: Coded, halves: comparing.Halves) -> Itera
     """Measure format 3 at every size; each Recall@50 as it comes."""
     _, items = coded.table.effective(coded.split.train.per_item)
     old = encode(items, seed=task.seed)
+    some = halves.choosing[:: max(1, len(halves.choosing) // CHOOSING)]
+    choosing, reporting = (
+        Old(Ranker(coded.split, "validation", users, task.device, coded.table.recency), coded, old)
+        for users in (some, halves.reporting)
+    )
     for size in SIZES:
         started = time.perf_counter()
-        budget_bytes = round(size * coded.split.n_items)
-        best = best_row(old, coded, budget_bytes, halves.choosing, task.device)
+        best = choosing.best_row(round(size * coded.split.n_items))
         if best is None:
             continue
         row, weight = best
-        found = Old(old, row, coded, task.device).measure(halves.reporting, weight)
         fields = {
             "method": OLD, "bytes_per_item": size, "format": 3, "file_bytes": old.n_bytes(row),
             "seconds": round(time.perf_counter() - started, 2),
             "chosen": {"planes": sum(row.depths), "neighbours": row.neighbours, "weight": weight},
         }  # fmt: skip
-        yield _record(task, coded, fields, found)
+        yield _record(task, coded, fields, reporting.measure(row, weight))
 
 
 def _record(task: Task, coded: Coded, fields: dict[str, Any], found: Evaluation) -> str:
@@ -134,70 +144,42 @@ def _record(task: Task, coded: Coded, fields: dict[str, Any], found: Evaluation)
     return f"{found.metrics['recall@50']:.4f}"
 
 
-def best_row(
-    old: Format3, coded: Coded, budget_bytes: int, users: np.ndarray, device: str
-) -> tuple[Row, float] | None:
-    """The row within a budget, and its vote weight, that rank some users best, if any fits."""
-    best: tuple[float, Row, float] | None = None
-    for row in old.rows(budget_bytes, coded.neighbours.slots):
-        scorer = Old(old, row, coded, device)
-        unit = scorer.even_weight(users) if row.neighbours else 0.0
-        for weight in (0.0, *(unit * w for w in WEIGHTS)) if unit else (0.0,):
-            quality = scorer.measure(users, weight).metrics["recall@50"]
-            if best is None or quality > best[0]:
-                best = quality, row, weight
-    return None if best is None else best[1:]
-
-
+@dataclass(frozen=True, eq=False)
 class Old:
     """Scores as the first release had them: products with decoded vectors, plus votes."""
 
-    def __init__(self, old: Format3, row: Row, coded: Coded, device: str) -> None:
-        import torch
+    ranker: Ranker
+    """The users who are ranked for."""
+    coded: Coded
+    old: Format3
 
-        self.split, self.device = coded.split, pick_device(device)
-        vectors = old.vectors(row)
-        self.units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        self.items = torch.from_numpy(vectors).to(self.device)
-        V = self.split.n_items
-        kept = Composition.uniform(V, 0, row.neighbours)
-        largest = 1 / float(coded.neighbours.values.max())
-        self.votes = Votes(coded.neighbours, np.full((1, 2), largest), kept, "history")
-
-    def measure(self, users: np.ndarray, weight: float) -> Evaluation:
-        """Metrics of some users' validation items."""
-        asked = queries_of(self.split, "validation", users)
-        score = self._scorer(asked.users, weight)
-        return evaluate_scores(
-            score, asked, metrics=METRICS, device=self.device,
-        )  # fmt: skip
-
-    def even_weight(self, users: np.ndarray) -> float:
-        """The weight at which votes spread as widely as scores do, by a few users."""
-        some = users[:: max(1, len(users) // 256)]
-        dense = self._scorer(some, 0.0)(0, len(some))
-        votes = self._votes(some)
-        spread = float(np.sqrt(np.square(votes.data).mean())) if votes.nnz else 0.0
-        return float(dense.std(dim=1).mean()) / spread if spread > 0 else 0.0
-
-    def _scorer(self, users: np.ndarray, weight: float) -> Any:
-        import torch
-
-        sums = self.split.train.rows(users).csr() @ self.units
-        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
-        persons = torch.from_numpy(sums.astype(np.float32)).to(self.device)
-        votes = self._votes(users) * np.float32(weight) if weight else None
-
-        def score(start: int, stop: int) -> Any:
-            scores = persons[start:stop] @ self.items.T
+    def best_row(self, budget_bytes: int) -> tuple[Row, float] | None:
+        """The row within a budget, and its vote weight, that rank the users best, if any fits."""
+        best: tuple[float, Row, float] | None = None
+        weight = equal_bytes.FIRST_WEIGHT
+        for row in self.old.rows(budget_bytes, self.coded.neighbours.slots):
+            vectors, votes = self._decoded(row)
+            tried = [(recall(self.ranker.evaluate(vectors, metrics=("recall@50",))), 0.0)]
             if votes is not None:
-                add_votes(scores, votes[start:stop])
-            return scores
+                value, weight, _ = equal_bytes.weighed(self.ranker, vectors, votes, weight)
+                tried.append((value, weight))
+            value, chosen = max(tried)
+            if best is None or value > best[0]:
+                best = value, row, chosen
+        return None if best is None else best[1:]
 
-        return score
+    def measure(self, row: Row, weight: float) -> Evaluation:
+        """Metrics of the users' validation items."""
+        vectors, votes = self._decoded(row)
+        return self.ranker.evaluate(vectors, votes if weight else None, weight)
 
-    def _votes(self, users: np.ndarray) -> Any:
-        return self.votes.of(self.split.train.rows(users))
+    def _decoded(self, row: Row) -> tuple[Tensor, Votes | None]:
+        """Vectors of a row, whose lengths count for items alone, and the votes of its lists."""
+        vectors, k = torch.from_numpy(self.old.vectors(row)).to(self.ranker.device), row.neighbours
+        self.ranker.factors = vectors.norm(dim=1)
+        if not k:
+            return vectors, None
+        return vectors, Votes.of_neighbours(self.coded.neighbours, k, self.ranker.device)
 
 
 @app.command()

@@ -11,13 +11,14 @@ import fcntl
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from elasticrec.files import save_bytes
 from experiments.provenance import ROOT, command, commit, machine, without_machine_paths
 
 RESULTS = ROOT / "experiments" / "results"
@@ -87,6 +88,23 @@ def read(experiment: str, folder: Path | None = None) -> list[Line]:
 def every(experiment: str, folder: Path | None = None) -> list[Line]:
     """All lines of an experiment, of measurements that were repeated, too."""
     return _parsed((folder or RESULTS) / f"{experiment}.jsonl")
+
+
+def remove(experiment: str, unwanted: Callable[[Line], bool], folder: Path | None = None) -> int:
+    """How many lines of an experiment were unwanted, and are gone, as are configs that none names.
+
+    For commands that retire what they replaced: no line is ever edited.
+    """
+    folder = folder or RESULTS
+    found = every(experiment, folder)
+    kept = [line for line in found if not unwanted(line)]
+    if len(kept) < len(found):
+        _rewrite(folder / f"{experiment}.jsonl", kept)
+        others = (path for path in folder.glob("*.jsonl") if path.name != CONFIGS)
+        named = {line.get("config_hash") for path in others for line in _parsed(path)}
+        configs = _parsed(folder / CONFIGS)
+        _rewrite(folder / CONFIGS, [x for x in configs if x["config_hash"] in named])
+    return len(found) - len(kept)
 
 
 def latest(experiment: str, folder: Path | None = None) -> list[Line]:
@@ -168,6 +186,12 @@ def _configs(folder: Path) -> dict[str, Any]:
 def _keep_config(folder: Path, name: str, config: Any) -> None:
     if name not in _configs(folder):
         _append_line(folder / CONFIGS, {"config_hash": name, "config": config})
+
+
+def _rewrite(path: Path, found: list[Line]) -> None:
+    """Write all lines of a file anew, whole or not at all."""
+    text = "".join(json.dumps(line, allow_nan=False, ensure_ascii=False) + "\n" for line in found)
+    save_bytes(path, text.encode())
 
 
 def _append_line(path: Path, line: Line) -> None:

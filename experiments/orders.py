@@ -3,8 +3,9 @@
     python -m experiments.orders run --data local [--dataset gowalla] [--person history] [--jobs 4]
     python -m experiments.orders draw
 
-All orders have the same table, codes, lists and vote weights. The found order and the vote weights
-are chosen on one half of the validation users; every order is reported on the other half.
+All orders have the table, codes, lists and vote weights of one fit of the default preset, or of
+one table trained before. The found order and the vote weights are chosen on one half of the
+validation users; every order is reported on the other half. Fits are shared with `blocks`.
 """
 
 from __future__ import annotations
@@ -18,21 +19,20 @@ from elasticrec.data.splitting import by_popularity
 from elasticrec.evaluation.measure import Person
 from elasticrec.ordering.order import Order, make_order
 from elasticrec.ordering.search import FoundOrder
-from elasticrec.presets import PRESETS, Preset
-from experiments import command, comparing, figures, lines, tables
+from experiments import command, comparing, default, figures, lines, tables
 from experiments.command import Task, Text
-from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import Coded, chooser, trained
+from experiments.provenance import code_hash
+from experiments.streams import Coded
 
 EXPERIMENT = "orders"
-DATASETS = "gowalla,yelp2018,amazon-book,goodbooks"
+DATASETS = "amazon-book,yelp2018,gowalla,goodbooks,amazon-sports,anime"
 SIZES = (4, 6, 11, 20, 33, 54, 110, 270)
 ALIKE, POPULAR, FOUND = "all alike", "popular first", "found"
 COLOURS = {FOUND: figures.OURS, POPULAR: figures.SECOND, ALIKE: figures.OTHERS[0]}
 BASES: dict[Person, Literal["history", "mf"]] = {"history": "history", "vector": "mf"}
 """The base that is trained for each kind of person."""
 FORMAT = 4
-CODE = (*LIBRARY, "experiments/orders.py", "experiments/streams.py")
+CODE = (*default.CODE, "experiments/orders.py")
 app = command.make_app(__doc__)
 
 
@@ -51,56 +51,61 @@ def run(
 ) -> None:
     """Measure the three orders at every size, and compare them."""
     wanted = [
-        Task(name, seed, data, device, users, tables_in, kind)
+        Task(name, seed, data, device, users, tables_in, kind, base=BASES[kind])
+        for seed in command.seeds_of(seeds)
         for name in command.datasets_in(data, dataset)
         for kind in command.persons_of(person)
-        for seed in command.seeds_of(seeds)
     ]
     last = {"method": FOUND, "bytes_per_item": SIZES[-1], "code_hash": code_hash(*CODE)}
     command.measure_missing(
-        EXPERIMENT, wanted, work, lambda _: last, jobs=jobs, minutes=minutes, again=again
+        EXPERIMENT,
+        wanted,
+        work,
+        lambda _: last,
+        jobs=jobs,
+        minutes=minutes,
+        again=again,
+        expected=expected_seconds,
     )
     print(f"{comparing.compare(EXPERIMENT, (FOUND, POPULAR))} tests made")
+
+
+def expected_seconds(task: Task, split: Split) -> float:
+    """Seconds of a process beside a dozen others; 10 + 20 · scores where `blocks` made the fit."""
+    del task  # all are alike
+    pairs, scores = len(split.train) / 1e6, split.n_users * split.n_items / 1e9
+    return 70 + 140 * pairs + 20 * scores
 
 
 def work(task: Task) -> str:
     """Measure three orders of one table; what the found one is."""
     split, order = by_popularity(Split.load(task.path))
-    halves = comparing.halves(split, most=task.users)
-    preset = preset_of(task)
-    learnt = chooser(split, halves.choosing)
-    table = trained(task, learnt, preset.train, order)
-    coded = Coded.make(split, table, preset, halves.choosing, task.device)
-    found = coded.find(halves.choosing, preset.order, task.device)
+    reporting = comparing.halves(split, most=task.users).reporting
+    coded, found = default.compressed(task, split, order)
     for method, made in orders_of(coded, found).items():
         started = time.perf_counter()
         for point in coded.points(
             made, found.weights, SIZES,
-            users=halves.reporting, person=task.person, device=task.device,
+            users=reporting, person=task.person, device=task.device,
         ):  # fmt: skip
             fields = {
                 **task.about, "method": method, "bytes_per_item": point.bytes_per_item,
-                "file_bytes": point.file_bytes, "dimensions": table.dimensions, "format": FORMAT,
+                "file_bytes": point.file_bytes, "dimensions": coded.table.dimensions,
+                "format": FORMAT,
                 "seconds": round(time.perf_counter() - started, 2), "code_hash": code_hash(*CODE),
-                "config": preset.seeded(0).as_dict(),
-                "chosen": {"order": asdict(found.config), "choices": list(map(str, found.choices))},
+                "config": coded.preset.seeded(0).as_dict(),
+                "chosen": {"order": asdict(found.config)},
             }  # fmt: skip
             comparing.record(EXPERIMENT, fields, point.found, split=split)
             started = time.perf_counter()
     return f"{task}: {found.config.name}"
 
 
-def preset_of(task: Task) -> Preset:
-    """The default preset, with the base that serves the task's kind of person."""
-    preset = PRESETS["default"].seeded(task.seed)
-    return replace(preset, train=replace(preset.train, base=BASES[task.person]))
-
-
 def orders_of(coded: Coded, found: FoundOrder) -> dict[str, Order]:
     """The two simple orders, popular items by the smallest lead, and the found one, by name."""
-    default = coded.preset.order.order
+    config = coded.preset.order.order
     least = min(lead for lead in coded.preset.order.leads if lead)
-    simple = {ALIKE: replace(default, lead=0), POPULAR: replace(default, lead=least)}
+    simple = {ALIKE: replace(config, lead=0), POPULAR: replace(config, lead=least)}
     codes, slots = coded.codes, coded.neighbours.slots
     made = {
         name: make_order(codes.n_items, codes.n_columns, slots, config, least=coded.least)

@@ -24,11 +24,11 @@ from elasticrec.ordering.order import cut, make_order
 from elasticrec.presets import PRESETS
 from elasticrec.space import Composition
 from elasticrec.training.table import unit
-from experiments import command, comparing, lines, tables
+from experiments import command, comparing, default, lines, tables
 from experiments.attacking import CODES, Persons, attacks
 from experiments.command import Task, Text
 from experiments.provenance import LIBRARY, code_hash
-from experiments.streams import METRICS, Coded, chooser, trained
+from experiments.streams import METRICS, Coded, trained
 
 EXPERIMENT, METRIC = "privacy", "recall@50"
 DATASETS = "goodbooks,gowalla,yelp2018,amazon-sports"
@@ -108,8 +108,7 @@ def attack(task: Task) -> str:
     half, member = halved(split, task.seed)
     half, order = by_popularity(half)
     preset = PRESETS["default"].seeded(task.seed)
-    everyone = np.arange(half.n_users)
-    coded = Coded.make(half, trained(task, half, preset.train), preset, everyone, task.device)
+    coded = Coded.make(half, trained(task, half, preset.train), preset, task.device)
     lists = lists_of(coded)
     persons = Persons.draw(split.renumbered(order).train, member, task.users, task.seed)
     made = make_order(
@@ -161,12 +160,7 @@ def cost(task: Task) -> str:
     """Measure lists alone and streams at each support; Recall@50 of all."""
     split, order = by_popularity(Split.load(task.path))
     halves = comparing.halves(split, most=task.users)
-    preset = PRESETS["default"].seeded(task.seed)
-    learnt = chooser(split, halves.choosing)
-    coded = Coded.make(
-        split, trained(task, learnt, preset.train, order), preset, halves.choosing, task.device
-    )
-    found = coded.find(halves.choosing, preset.order, task.device)
+    coded, found = default.compressed(task, split, order)
     said = []
     for method, each in lists_of(coded).items():
         about = fields_of(task, coded) | {"method": method}

@@ -94,9 +94,7 @@ class Ranker:
         """Metrics by the cosines of vectors (V, k), by votes, or by both."""
         persons, items = None, None
         if vectors is not None:
-            units = normalize(vectors.to(self.device), dim=1)
-            persons = normalize(torch.sparse.mm(self.histories, units), dim=1)
-            items = units * self.factors[:, None]
+            persons, items = self.matrices(vectors)
         size = users_at_once(self.n_items, self.device)
         scores = torch.zeros(min(size, len(self.asked.users)), self.n_items, device=self.device)
 
@@ -113,6 +111,12 @@ class Ranker:
         return evaluate_scores(
             score, self.asked, metrics=metrics, batch_size=size, device=self.device
         )
+
+    def matrices(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """Persons (n, k) and items (V, k) whose products are the scores of vectors (V, k)."""
+        units = normalize(vectors.to(self.device), dim=1)
+        persons = normalize(torch.sparse.mm(self.histories, units), dim=1)
+        return persons, units * self.factors[:, None]
 
     def by_popularity(self, popularity: np.ndarray) -> Evaluation:
         """Metrics of the same list for everyone."""

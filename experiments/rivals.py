@@ -3,10 +3,11 @@
     python -m experiments.rivals run --data local [--dataset gowalla] [--methods pmf,lightrec]
     python -m experiments.rivals draw
 
-Each method's settings are tried at 54 bytes per item on one half of the validation users, each loss
+Each method is tuned at 11 and at 54 bytes per item on one half of the validation users, each loss
 of its own (`rivals-tuning`). The best by Recall@50 is trained for every size and seed, and measured
-on the other half, or with `--part test` on test; then ours (`experiments.default`) is compared with
-each rival user by user.
+on the other half. With `--part test` it is measured on test, but knows train alone, for its own
+choices need validation: ours is refitted there, so validation is what compares them.
+`experiments.blocks` compares ours with each rival user by user.
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ from experiments.provenance import LIBRARY, code_hash
 from experiments.streams import METRICS
 
 EXPERIMENT, TUNING = "rivals", "rivals-tuning"
-SIZES = (11, 20, 54, 110, 270)
-TUNED_AT = 54
-"""Bytes per item at which settings are chosen."""
+SIZES = (11, 54, 110)
+TUNED_AT = {11: 11, 54: 54, 110: 54}
+"""By size, bytes per item at which settings are chosen for it."""
 RETRAINED_FROM = 54
 """Bytes per item from which methods are measured that are trained anew for each size."""
+SLOW = ("esapn", "autoemb", "lightrec")
+AT_ONCE = ("lightrec", "matryoshka", "pruning")
+"""Methods of which one training serves several sizes."""
 CODE = (*LIBRARY, "experiments/baselines", "experiments/rivals.py")
 app = command.make_app(__doc__)
 
@@ -43,7 +47,8 @@ class RivalTask(Task):
     loss: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     tuning: bool = False
-    """On the choosing half at one size, or else on what is reported at all sizes."""
+    """On the choosing half, or else on what is reported."""
+    sizes: tuple[int, ...] = SIZES
 
     @property
     def config(self) -> dict[str, Any]:
@@ -53,10 +58,9 @@ class RivalTask(Task):
     @property
     def key(self) -> dict[str, Any]:
         """Fields that its last line has."""
-        size = TUNED_AT if self.tuning else SIZES[-1]
         about = {name: value for name, value in self.about.items() if name != "person"}
         return about | {
-            "method": self.method, "bytes_per_item": size, "code_hash": code_hash(*CODE),
+            "method": self.method, "bytes_per_item": self.sizes[-1], "code_hash": code_hash(*CODE),
             "config_hash": lines.config_hash(self.config),
         }  # fmt: skip
 
@@ -77,31 +81,58 @@ def run(
     """Tune every method, measure it at every size, and compare ours with it."""
     methods, datasets = methods_of(only), command.datasets_in(data, dataset)
     trials = [
-        RivalTask(
-            name, 0, data, device, users, method=method, loss=loss, settings=trial, tuning=True
-        )
+        RivalTask(name, 0, data, device, users, method=method, loss=loss, settings=trial,
+                  tuning=True, sizes=sizes)
         for name in datasets
         for method in methods
         for loss in BASELINES[method].losses
         for trial in BASELINES[method].trials(loss)
-    ]
+        for sizes in tuned_at(method)
+    ]  # fmt: skip
     tried = lines.read(TUNING)
     missing: list[Task] = [t for t in trials if again or not lines.holds(tried, **t.key)]
+    command.plan(missing, expected_seconds, jobs)
     command.measure_all(missing, work, jobs, minutes)
-    found, left = lines.read(EXPERIMENT), list[Task]()
-    for name in datasets:
-        for method in methods:
-            chosen = best(name, method)
-            for seed in command.seeds_of(seeds) if chosen else ():
-                task = RivalTask(
-                    name, seed, data, device, users, part=command.part_of(part), method=method,
-                    **chosen,
-                )  # fmt: skip
-                if again or not lines.holds(found, **task.key):
-                    left.append(task)
+    wanted = [
+        RivalTask(
+            name, seed, data, device, users, part=command.part_of(part), method=method,
+            sizes=sizes, **chosen,
+        )
+        for seed in command.seeds_of(seeds)
+        for method in methods
+        for name in datasets[::-1]
+        for sizes in sizes_of(method)
+        if (chosen := best(name, method, sizes[0]))
+    ]  # fmt: skip
+    found = lines.read(EXPERIMENT)
+    left: list[Task] = [task for task in wanted if again or not lines.holds(found, **task.key)]
+    command.plan(left, expected_seconds, jobs)
     command.measure_all(left, work, jobs, minutes)
     tests = comparing.compare(EXPERIMENT, (default.METHOD,), beside=(default.EXPERIMENT,))
     print(f"{tests} tests made")
+
+
+def sizes_of(method: str) -> list[tuple[int, ...]]:
+    """The sizes of each task: those of the same settings where one training serves them."""
+    least = RETRAINED_FROM if BASELINES[method].sizes == "retrained" else 0
+    sizes = [size for size in SIZES if size >= least]
+    if method not in AT_ONCE:
+        return [(size,) for size in reversed(sizes)]
+    kinds = sorted({TUNED_AT[size] for size in sizes}, reverse=True)
+    return [tuple(size for size in sizes if TUNED_AT[size] == kind) for kind in kinds]
+
+
+def tuned_at(method: str) -> list[tuple[int, ...]]:
+    """The sizes at which a method is tuned, by task."""
+    sizes = sorted({TUNED_AT[size] for each in sizes_of(method) for size in each})
+    return [tuple(sizes)] if method in AT_ONCE else [(size,) for size in sizes]
+
+
+def expected_seconds(task: Task, split: Split) -> float:
+    """Seconds of one process beside a dozen others on an H200, by reckoning steps."""
+    assert isinstance(task, RivalTask)
+    slow = 2.5 if task.method.startswith("lightgcn") else 1.5 if task.method in SLOW else 1.0
+    return len(task.sizes) * (6 + 24 * slow * len(split.train) / 1e6)
 
 
 def methods_of(names: str) -> list[str]:
@@ -111,9 +142,10 @@ def methods_of(names: str) -> list[str]:
     return [name for name in BASELINES if name in command.named(names) or not names]
 
 
-def best(dataset: str, method: str) -> dict[str, Any]:
-    """The loss and settings with the highest Recall@50 while tuning; empty where none was tried."""
-    tried = [x for x in lines.read(TUNING) if lines.holds([x], dataset=dataset, method=method)]
+def best(dataset: str, method: str, size: int) -> dict[str, Any]:
+    """The loss and settings with the highest Recall@50 while tuning for a size; empty without."""
+    wanted = {"dataset": dataset, "method": method, "bytes_per_item": TUNED_AT[size]}
+    tried = [line for line in lines.read(TUNING) if lines.holds([line], **wanted)]
     newest = [x for x in tried if x["code_hash"] == tried[-1]["code_hash"]]
     if not newest:
         return {}
@@ -131,9 +163,7 @@ def _measured(task: RivalTask) -> Iterator[str]:
     split, method = Split.load(task.path), BASELINES[task.method]
     halves = comparing.halves(split, most=task.users)
     learnt, users = default.shown_to_fit(split, task.part, task.users)
-    for size in (TUNED_AT,) if task.tuning else SIZES:
-        if method.sizes == "retrained" and size < RETRAINED_FROM:
-            continue
+    for size in task.sizes:
         try:
             fitted = method.fit(
                 learnt, Budget(round(size * split.n_items)), loss=task.loss,

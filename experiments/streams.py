@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -70,14 +72,22 @@ def trained(
 
     key = config_hash([asdict(config), split.fingerprint(), code_hash(*TRAINING)])
     path = TABLES / f"{task.dataset}-{config.base}-{config.seed}-{key}.safetensors"
-    if not path.exists():
-        if config.temperatures:
-            choice = choose_temperature(split, config, device=task.device)
-            config = replace(config, temperature=float(choice.chosen))
-        table = train(split, config, device=task.device).table
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table.save(path)
+    with alone(path.stem):
+        if not path.exists():
+            if config.temperatures and config.loss == "softmax":
+                choice = choose_temperature(split, config, device=task.device)
+                config = replace(config, temperature=float(choice.chosen))
+            train(split, config, device=task.device).table.save(path)
     return BlockTable.load(path)
+
+
+@contextmanager
+def alone(name: str) -> Iterator[None]:
+    """Wait until no other process is in a block of that name."""
+    TABLES.mkdir(parents=True, exist_ok=True)
+    with (TABLES / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def kept_table(
@@ -113,12 +123,10 @@ class Coded:
     preset: Preset
 
     @classmethod
-    def make(
-        cls, split: Split, table: BlockTable, preset: Preset, choosing: np.ndarray, device: str
-    ) -> Coded:
-        """Codes and neighbour lists of a table; some validation users choose as in `fit`."""
+    def make(cls, split: Split, table: BlockTable, preset: Preset, device: str) -> Coded:
+        """Codes and neighbour lists of a table, as in `fit`."""
         neighbours = make_neighbours(split.train, preset.compression)
-        codes, _ = code_items(table, chooser(split, choosing), neighbours, preset, device=device)
+        codes = code_items(table, split, preset, device=device)
         return cls(split, table, codes, neighbours, preset)
 
     @property

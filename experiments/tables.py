@@ -96,10 +96,21 @@ def by_size(
 
 
 def leads(
-    experiment: str, method: str, against: str, metric: str = "recall@50", **wanted: object
+    experiment: str,
+    method: str,
+    against: str,
+    metric: str = "recall@50",
+    found: Sequence[lines.Line] | None = None,
+    **wanted: object,
 ) -> list[Lead]:
-    """A method against another one: by data set and size, p corrected within a data set."""
-    found = [x for x in lines.latest(experiment) if lines.holds([x], **wanted)]
+    """A method against another one: by data set and size, p corrected within a data set.
+
+    Args:
+        found: lines to compare; by default the experiment's.
+        wanted: fields that lines and tests must have.
+    """
+    found = lines.latest(experiment) if found is None else found
+    found = [x for x in found if lines.holds([x], **wanted)]
     tests = lines.latest_tests(experiment, method=method, against=against, **wanted)
     out = []
     for dataset in datasets(found):

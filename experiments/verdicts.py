@@ -132,8 +132,8 @@ def whole_table(dataset: str, metric: str, part: str) -> str:
             text = tables.shown(here.get(size, []), metric)
             cell = compared.get((method, size))
             row.append(f"{text} ({cell.shown})" if cell else text)
-        rows.append([method, *row])
-    return tables.table(["method", *(f"{size:g}" for size in sizes)], rows)
+        rows.append([method, str(max(map(len, here.values()), default=0)), *row])
+    return tables.table(["method", "seeds", *(f"{size:g}" for size in sizes)], rows)
 
 
 ALIKE = "ours, all alike"
@@ -147,7 +147,7 @@ def rivals_of(found: Sequence[Cell]) -> list[str]:
     The variants of ours, and the base of the decomposition, are no rivals.
     """
     names = dict.fromkeys(cell.method for cell in found)
-    return [name for name in names if name.partition(",")[0] != OURS and name != BASE]
+    return [name for name in names if not name.startswith(OURS) and name != BASE]
 
 
 def short_table(part: str, metric: str = "recall@50") -> str:
@@ -163,9 +163,10 @@ def short_table(part: str, metric: str = "recall@50") -> str:
             )
             shown = [tables.shown(ours[size], metric), _named(dense), _named(lists)]
             last = f"{mean(alike.theirs):.4f} ({alike.shown})" if alike else tables.EMPTY
-            rows.append([tables.title(dataset), f"{size:g}", *shown, last])
-    head = ["data set", "bytes per item", "ours", "best codes of others", "best lists alone",
-            "ours, all alike"]  # fmt: skip
+            about = [tables.title(dataset), f"{size:g}", str(len(ours[size]))]
+            rows.append([*about, *shown, last])
+    head = ["data set", "bytes per item", "seeds", "ours", "best codes of others",
+            "best lists alone", "ours, all alike"]  # fmt: skip
     return tables.table(head, rows)
 
 

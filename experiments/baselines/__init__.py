@@ -9,9 +9,8 @@ from experiments.baselines.autoemb import AUTOEMB
 from experiments.baselines.contract import Baseline, BudgetTooSmall, Fitted
 from experiments.baselines.dlrm_ce import DLRM_CE
 from experiments.baselines.esapn import ESAPN
-from experiments.baselines.fixed_size import LIGHTGCN, LIGHTGCN_INT8, PMF, PMF_INT8
+from experiments.baselines.fixed_size import LIGHTGCN, LIGHTGCN_INT8, MATRYOSHKA, PMF, PMF_INT8
 from experiments.baselines.lightrec import LIGHTREC
-from experiments.baselines.matryoshka import MATRYOSHKA
 from experiments.baselines.pruning import PRUNING
 
 _ALL: tuple[Baseline, ...] = (

@@ -6,19 +6,30 @@ drawn uniformly, as zeros; Gaussian priors are L2 on every row a batch uses. Wit
 base `mf`, with or without aggregation. LightGCN (He et al., SIGIR '20) propagates vectors over the
 graph of users and items; a device is sent what propagation leaves. Its paper samples one unseen
 item per pair for BPR; of several the hardest may count instead, which is tried as well.
+
+Matryoshka representations (Kusupati et al., NeurIPS '22) are one table whose first 8, 16, … numbers
+rank by themselves: the loss is the mean of the losses of all prefixes, each on its own cosines. A
+budget is served the longest prefix that fits in bytes. Its paper's loss is a softmax, as ours is.
+Left open: the weights of the prefixes (equal ones, as in the paper), and what to do between two
+trained prefixes (the longer one is cut).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from elasticrec.data.split import Split
 from elasticrec.space import FLOAT_BYTES, Budget
+from elasticrec.training.bases import Users
+from elasticrec.training.config import TrainConfig
+from elasticrec.training.losses import Objective, Vectors
+from elasticrec.training.sampler import Batch
 from experiments.baselines.contract import BudgetTooSmall, Fitted, Stored, decoder
 from experiments.baselines.fitting import (
     LARGEST,
@@ -26,6 +37,7 @@ from experiments.baselines.fitting import (
     Training,
     blocks_of,
     fit_vectors,
+    kept_vectors,
     our_config,
     paper_config,
     squares,
@@ -168,3 +180,73 @@ def train_lightgcn(
 
 LIGHTGCN = FixedSize("lightgcn", "float32", LIGHTGCN_TRIALS, train_lightgcn)
 LIGHTGCN_INT8 = FixedSize("lightgcn-int8", "int8", LIGHTGCN_TRIALS, train_lightgcn)
+
+
+NESTED_EPOCHS = 28
+PREFIXES = (8, 16, 32, 64, 128, LARGEST)
+FORM = "int8"
+NESTED_TRIALS = [trial | {"values": FORM} for trial in OUR_TRIALS]
+
+
+class Nested:
+    """The mean loss of all prefixes."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.of_one = Objective(config)
+
+    def __call__(self, vectors: Vectors, batch: Batch) -> Tensor:
+        """The loss of a batch."""
+        losses = [self.of_one(prefix(vectors, k), batch) for k in PREFIXES]
+        total = losses[0]
+        for loss in losses[1:]:
+            total = total + loss
+        return total / len(PREFIXES)
+
+
+def prefix(vectors: Vectors, k: int) -> Vectors:
+    """The first k numbers of all vectors."""
+    near = None if vectors.near is None else vectors.near[..., :k].contiguous()
+    own, asking, seen, unseen = (
+        x[..., :k].contiguous() for x in (*vectors.users, vectors.seen, vectors.unseen)
+    )
+    return replace(vectors, users=Users(own, asking), seen=seen, unseen=unseen, near=near)
+
+
+@dataclass(frozen=True)
+class Matryoshka:
+    """One training, and a prefix of it for each budget."""
+
+    name: str = "matryoshka"
+    losses: tuple[str, ...] = ("ours",)
+    sizes: str = "any"
+
+    def trials(self, loss: str) -> list[dict[str, Any]]:
+        """As in `Baseline`."""
+        del loss
+        return NESTED_TRIALS
+
+    def fit(
+        self, split: Split, budget: Budget, *,
+        loss: str, settings: dict[str, Any], seed: int, device: str, epochs: int | None = None,
+    ) -> Fitted:  # fmt: skip
+        """As in `Baseline`."""
+        del loss  # ours alone
+        k = min(LARGEST, widest(self.name, FORM, split.n_items, budget))
+        config = our_config(split, LARGEST, settings, seed, epochs or NESTED_EPOCHS)
+        nested = Nested(config)
+        trained = kept_vectors(split, config, device, loss=nested, word=self.name)
+        started = time.perf_counter()
+        users, items = (cut(x, k) for x in (trained.users, trained.items))
+        stored = as_bytes(items)
+        seconds = trained.seconds + time.perf_counter() - started
+        return Fitted(FORM, stored, users, k, seconds).within(budget)
+
+
+def cut(vectors: np.ndarray, k: int) -> np.ndarray:
+    """(n, k) the first numbers of each vector, made as long as the whole was."""
+    head = vectors[:, :k]
+    norms, heads = (np.linalg.norm(x, axis=1, keepdims=True) for x in (vectors, head))
+    return np.asarray(head * (norms / np.maximum(heads, 1e-12)), dtype=np.float32)
+
+
+MATRYOSHKA = Matryoshka()

@@ -11,7 +11,7 @@ from elasticrec.ordering.search import OrderSearchConfig
 from elasticrec.presets import PRESETS, Preset
 from elasticrec.stream.curve import CurveConfig
 from elasticrec.training.config import TrainConfig
-from experiments import comparing, default, lines, streams
+from experiments import comparing, default, lines, rule, streams
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setattr(comparing, "VALUES", tmp_path / "values")
     monkeypatch.setattr(streams, "TABLES", tmp_path / "tables")
     monkeypatch.setattr(default, "MODELS", tmp_path / "models")
+    monkeypatch.setattr(rule, "SAMPLES", tmp_path / "samples")
     return tmp_path / "results"
 
 

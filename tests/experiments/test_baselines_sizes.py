@@ -8,8 +8,7 @@ from benchmarks.synthetic import planted_world
 from experiments.baselines import dlrm_ce, lightrec
 from experiments.baselines.autoemb import candidates
 from experiments.baselines.composed import MixedSizes, from_sizes, scaled, stored_sizes
-from experiments.baselines.esapn import grow
-from experiments.baselines.esapn_policy import Search
+from experiments.baselines.esapn import Search, grow
 from experiments.baselines.fitting import fit_vectors, our_config
 from experiments.baselines.lightrec import kmeans
 

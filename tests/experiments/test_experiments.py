@@ -7,19 +7,24 @@ import pytest
 from typer.testing import CliRunner
 
 from elasticrec.data.split import Split
+from elasticrec.evaluation.ranking import evaluate
 from elasticrec.presets import PRESETS
 from experiments import (
+    blocks,
+    command,
     comparing,
     default,
-    first_release,
+    equal_bytes,
     formats,
     lines,
     orders,
+    releases,
     rivals,
     table2,
     tables,
     verdicts,
 )
+from experiments.baselines.quantisers import along_axes
 
 
 def invoke(app, *arguments):
@@ -94,12 +99,21 @@ def test_rivals_take_the_settings_that_tuning_found_best(results, data, small_pr
     asked = ("--dataset", "goodbooks", "--data", data)
     told = invoke(rivals.app, *asked, "--methods", "pmf-int8")
     tried = lines.read("rivals-tuning")
-    assert len(tried) == 4
-    best = max(tried, key=lambda line: line["metrics"]["recall@50"])
+    assert len(tried) == 8  # at two sizes
     found = lines.read("rivals")
-    assert {line["config_hash"] for line in found} == {best["config_hash"]}
-    assert {line["bytes_per_item"] for line in found} <= set(rivals.SIZES)
+    assert {line["bytes_per_item"] for line in found} == set(rivals.SIZES)
+    for line in found:
+        size = rivals.TUNED_AT[line["bytes_per_item"]]
+        here = [x for x in tried if x["bytes_per_item"] == size]
+        best = max(here, key=lambda x: x["metrics"]["recall@50"])
+        assert line["config_hash"] == best["config_hash"]
     assert "0 tests made" in told  # ours was not measured
+    assert told.count("plan: pmf-int8") == 2
+    blocks_of_mf = ("--seeds", 0, "--bases", "mf", "--methods", "ours")
+    invoke(blocks.app, *asked, *blocks_of_mf)
+    assert "| goodbooks | pmf-int8 | 1 |" in blocks.block("vector")
+    against = {line["against"] for line in lines.read("blocks-tests")}
+    assert against == {"pmf-int8"}
 
 
 @pytest.mark.parametrize("part", ["validation", "test"])
@@ -123,15 +137,65 @@ def test_table_2_tunes_rivals_on_validation_and_tests_ours_against_each(
         assert {line["metrics"]["users"] for line in found} == {everyone}
     seeds = {name: {x["seed"] for x in found if x["method"] == name} for name in rivals_of}
     assert seeds["itemknn"] == {0}
-    assert seeds["int4 + lists"] == {0, 1}
+    assert seeds["int4 + lists"] == seeds["int4"] == {0, 1}
+    assert "| int4 + lists | 2 |" in verdicts.whole_table("goodbooks", "recall@50", part)
     cells = verdicts.cells("goodbooks", "recall@50", part)
     assert all(0 <= cell.p_users <= 1 and 0 <= cell.p_seeds <= 1 for cell in cells)
     assert "| goodbooks | 54 |" in table2.decomposition()
     assert "plan: ours, 2 tasks" in told
     again = invoke(table2.app, *asked)  # nothing is left but what no size can hold
-    assert "plan: about" in again
+    assert "tasks are left" in again
     assert "  ours " not in again
     assert "0 tests made" in again
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_users_are_known_by_history_by_a_vector_or_by_both(results, data, small_preset, part):
+    asked = ("--dataset", "goodbooks", "--data", data, "--seeds", 0, "--part", part)
+    told = invoke(blocks.app, *asked, "--bases", "history,mf", "--methods", "ours,int8")
+    found = lines.read("blocks")
+    kinds = {(line["person"], line["method"]) for line in found}
+    expected = {("history", "ours of history")}
+    expected |= {(p, f"{m} of mf") for p in ("vector", "both") for m in ("ours", "int8")}
+    assert kinds == expected
+    assert "| goodbooks | 54 | 1 |" in blocks.worth()
+    assert "| goodbooks | int8 of mf | 1 |" in blocks.block("both")
+    assert "plan: int8, 1 tasks" in told
+    quality = {(x["person"], x["method"], x["bytes_per_item"]): x["metrics"]["recall@50"]
+               for x in found}  # fmt: skip
+    task = command.Task("goodbooks", 0, data, "cpu", part=part, method="ours", base="mf")
+    model = default.fitted(task)[1]
+    split, users = default.reported(task, model)
+    whole = evaluate(model.table, split, part=part, users=users, metrics=("recall@50",))
+    expected = whole.metrics["recall@50"]
+    assert quality["vector", "int8 of mf", 110] == pytest.approx(expected, rel=0.03)
+
+
+def test_a_vector_meets_what_a_rival_decodes_in_the_axes_of_the_table(data, results, small_preset):
+    task = command.Task("goodbooks", 0, data, "cpu", person="vector", base="mf", method="ours")
+    _, model = default.fitted(task)
+    split, users = default.reported(task, model)
+    ranker = blocks.ByVector(model, split, task, users, "validation")
+    items = equal_bytes.units(model, "cpu")
+    plain, turned = (ranker.evaluate(each).metrics for each in (items, along_axes(items, 32)))
+    assert turned == pytest.approx(plain)
+
+
+def test_ours_without_support_shares_the_table_and_is_no_rival(results, data, small_preset):
+    asked = ("--dataset", "goodbooks", "--data", data, "--part", "test")
+    told = invoke(table2.app, *asked, "--seeds", 0, "--methods", f"ours,{default.OPEN}")
+    found = {line["bytes_per_item"]: line for line in lines.read("table2")
+             if line["method"] == default.OPEN}  # fmt: skip
+    assert set(found) == set(tables.cells(lines.read("default"), method="ours"))
+    task = command.Task("goodbooks", 0, data, "auto", part="test", method=default.OPEN)
+    (before, model), ours = default.fitted(task), default.fitted(replace(task, method="ours"))
+    np.testing.assert_array_equal(before.table.items, ours[0].table.items)
+    assert (model.neighbours.votes > 0).sum() > (ours[1].neighbours.votes > 0).sum()
+    assert default.OPEN not in verdicts.rivals_of(verdicts.cells("goodbooks", "recall@50", "test"))
+    assert f"| {default.OPEN} | 1 |" in verdicts.whole_table("goodbooks", "recall@50", "test")
+    assert f"plan: {default.OPEN}, 1 tasks" in told
+    every = invoke(table2.app, *asked, "--seeds", 0, "--minutes", -1)
+    assert default.OPEN not in every  # privacy costs nothing there: only where it is asked for
 
 
 @pytest.mark.parametrize(
@@ -154,10 +218,10 @@ def test_wrong_words_are_refused_in_one_line(app, arguments, expected, data):
 
 
 def test_the_printed_table_is_whole_and_its_slips_are_ten_times_too_high():
-    printed = first_release.printed()
+    printed = releases.printed()
     assert len(printed) == 14
     assert printed["amazon-book", "rule"]["5"]["recall@50"] == 0.05335
-    for dataset, method, mb, metric in first_release.SLIPS:
+    for dataset, method, mb, metric in releases.SLIPS:
         neighbour = printed[dataset, method]["5"][metric]
         assert printed[dataset, method][mb][metric] > 9 * neighbour
 
@@ -165,6 +229,6 @@ def test_the_printed_table_is_whole_and_its_slips_are_ten_times_too_high():
 def test_every_line_of_the_first_release_is_of_a_rival():
     found = lines.read("first-release")
     assert len(found) == 510
-    assert {line["method"] for line in found} == set(first_release.METHODS)
+    assert {line["method"] for line in found} == set(releases.METHODS)
     assert {line["part"] for line in found} == {"test"}
-    assert "| Gowalla | lightrec | vector |" in first_release.rivals()
+    assert "| Gowalla | lightrec | vector |" in releases.first_rivals()

@@ -6,8 +6,9 @@ from datetime import datetime
 import numpy as np
 import pytest
 
+from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import Evaluation
-from experiments import comparing, default, figures, lines, protocol, verdicts
+from experiments import comparing, default, figures, lines, releases, verdicts
 from scripts import results_page
 
 
@@ -82,20 +83,41 @@ def test_a_method_without_seeds_is_a_fixed_number():
 
 def test_the_commit_that_froze_the_recipe_is_older_than_every_test_line():
     """One commit, which held no test line, and every line measured after it."""
-    found = protocol.test_lines()
+    found = releases.test_lines()
     if not found:
         pytest.skip("no test line yet")
-    assert len(protocol.commits()) == 1
-    (frozen,) = protocol.commits()
-    if not protocol.knows(frozen):
+    frozen = releases.FROZEN
+    assert releases.commits() == [frozen], "retire the former release, and name the new commit"
+    if not releases.knows(frozen):
         pytest.skip("the history here does not reach back to the commit")
-    assert protocol.is_ancestor(frozen)
-    made = protocol.committed_at(frozen)
+    assert releases.is_ancestor(frozen)
+    made = releases.committed_at(frozen)
     assert all(datetime.fromisoformat(line["time"]) > made for line in found)
     hashes = {line["code_hash"] for line in found}
-    for name in protocol.RELEASED:
-        before = map(json.loads, protocol.lines_at(frozen, name).splitlines())
+    for name in releases.RELEASED:
+        before = map(json.loads, releases.lines_at(frozen, name).splitlines())
         assert not any(x["part"] == "test" and x["code_hash"] in hashes for x in before)
+
+
+def test_a_retired_release_leaves_its_means_and_makes_way(measured, planted, monkeypatch):
+    recorded(planted, "ours", np.ones(400), "default", part="validation")
+    monkeypatch.setattr(releases, "FROZEN", "another")
+    with pytest.raises(InputError, match="expected another alone"):
+        releases.retire()
+    (frozen,) = releases.commits()
+    monkeypatch.setattr(releases, "FROZEN", frozen)
+    ours = [line["metrics"]["recall@50"] for line in verdicts.measured("test")][:3]
+    releases.retire()
+    assert releases.commits() == []
+    assert verdicts.best_part() == "validation"
+    assert lines.read("table2-tests") == lines.read("table2") == []
+    assert {line["method"] for line in lines.read("default")} == {"ours"}
+    kept = {line["method"]: line for line in lines.read(releases.FORMER)}
+    assert set(kept) == {"ours", "pq + lists", "int8 + lists", "itemknn"}
+    assert kept["ours"]["seeds"] == 3
+    assert kept["ours"]["metrics"]["recall@50"] == pytest.approx(np.mean(ours), abs=1e-5)
+    assert f"## Frozen by `{frozen}`" in releases.former()
+    assert f"| Gowalla | ours | 3 | {np.mean(ours):.4f} |" in releases.former()
 
 
 def test_the_picture_of_the_readme_shows_the_lines_that_there_are():
