@@ -529,7 +529,8 @@ export class Stream {
     checkOptions(ask, 'history vector k exclude only repeat why diversity', 'recommend');
     const { history = [], vector, k = 20, exclude = [], only, repeat = false, why = false } = ask;
     const { diversity: δ = 0 } = ask;
-    if (!(δ >= 0 && δ <= 1)) throw new TypeError(`diversity: found ${δ}, expected 0 to 1`);
+    if (!(typeof δ === 'number' && δ >= 0 && δ <= 1))
+      throw new TypeError(`diversity: found ${typeof δ} ${δ}, expected a number from 0 to 1`);
     if (!(Number.isInteger(k) && k >= 0)) throw new TypeError(`k: found ${k}, expected 0, 1, …`);
     const numbers = this.#numbersOf(history, 'history'), { items: V } = this.#head;
     const known = numbers.filter((i) => i >= 0).reverse(), h = [...new Set(known)].reverse();
