@@ -106,7 +106,7 @@ typedef struct {
   uint64_t sequence, trained, least, length;
   double unit, recency, weights[2];
   uint32_t n_items, n_blocks, end, n_ids;
-  uint32_t n_chunks, max_chunks, n_books, n_columns, used, n_sorted;
+  uint32_t n_chunks, max_chunks, n_books, n_columns, used, n_sorted, most;
   uint32_t starts[5]; /* where CODEBOOK, COLUMNS, IDS and the others start in the sorted index */
   uint32_t words;     /* codewords that the last codebook has */
   uint32_t cover[64], widths;
@@ -193,7 +193,7 @@ typedef elasticrec_item er_item;
 typedef elasticrec_error er_error;
 
 #define ER_TILE 1024u   /* items scored at a time */
-#define ER_FILTER 4096u /* bytes of a filter of numbers, or of ids */
+#define ER_FILTER 4096u /* bytes of a filter of ids */
 #define ER_HEAD(N) (276u + 8u * (N))
 static const uint8_t er_zeros[64] = {0};
 
@@ -515,10 +515,10 @@ typedef struct {
   double *p;
   int16_t *q;
   uint8_t masks[64]; /* of the history's numbers, for er_maybe */
-  uint8_t *filter;   /* a bit for each number, by its lowest digits */
+  uint8_t *filter;   /* a bit for each number, by its lowest digits; before, p lies there */
   uint32_t *history; /* its distinct numbers, the oldest first */
   uint32_t n_history;
-  uint8_t *held; /* a bit for each item: whether the history has it */
+  uint8_t *held; /* a bit for each item, whether the history has it; before, a filter of ids */
   uint32_t *hidden, *only, *order;
   size_t n_hidden, n_only;
   er_item *found;  /* the best items so far, and their places, a heap until they are sorted */
@@ -546,9 +546,9 @@ static size_t er_divide(er_work *w, void *base, uint32_t n_books, uint32_t n_col
   w->active = (uint32_t *)er_take(b, &at, n_chunks, 4);
   if (!ask) return at;
   w->weights = (double *)er_take(b, &at, n_columns + 1, 8);
-  w->p = (double *)er_take(b, &at, 8 * n_blocks, 8);
   w->q = (int16_t *)er_take(b, &at, 8 * n_blocks, 2);
-  w->filter = (uint8_t *)er_take(b, &at, ER_FILTER, 1);
+  w->filter = (uint8_t *)er_take(b, &at, n_blocks < 16 ? 16 : n_blocks, 64);
+  w->p = (double *)(void *)w->filter;
   w->held = (uint8_t *)er_take(b, &at, n_items / 65536 + 1, 8192);
   w->history = (uint32_t *)er_take(b, &at, ask->n_history, 4);
   w->hidden = (uint32_t *)er_take(b, &at, ask->n_exclude, 4);
@@ -646,7 +646,8 @@ static void er_settle(elasticrec_stream *s, er_work *w) {
   int32_t *y = (int32_t *)w->scores;
   if (s->n_sorted == s->n_chunks) return;
   er_sort_chunks(s), er_place(s, w);
-  for (t.next = s->starts[3]; er_next_tile(s, &t);) {
+  for (t.next = s->starts[3], s->most = 0; er_next_tile(s, &t);) {
+    if (s->most < t.n_active) s->most = t.n_active; /* so many chunks reach into one tile */
     for (uint32_t i = t.base, n; i < t.end; i += n ? n : 1) {
       n = !(s->slots[i] & 128) ? 0 : t.end - i < step ? t.end - i : step;
       if (n && s->cosine) er_vectors(s, w, &t, i, n, y);
@@ -1158,9 +1159,9 @@ static void er_person(er_stream *s, er_work *w, int by_vector) {
   if (most > 0) rho = er_root(square) * (32767 / most) * (s->unit * 128);
   w->weights[0] = s->weights[by_vector];
   for (uint32_t c = 0; c <= s->used; c++) w->weights[c] = n ? w->weights[c] / er_root(n) * rho : 0;
-  memset(w->filter, 0, ER_FILTER), memset(w->masks, 0, 64);
+  memset(w->filter, 0, 1024), memset(w->masks, 0, 64);
   for (uint32_t i = 0; i < n; i++) {
-    er_set(w->filter, w->history[i] & 0x7FFFu);
+    er_set(w->filter, w->history[i] & 8191);
     for (uint32_t half = 0; half < 4; half++)
       w->masks[16 * half + (w->history[i] >> 4 * half & 15)] |=
           (uint8_t)(1u << (w->history[i] >> 12 & 7));
@@ -1209,13 +1210,13 @@ static int er_few(er_stream *s, const er_work *w, const er_chunk *c, uint32_t i,
     for (; n - k >= 16; k += 16)
       for (uint32_t some = maybe[k / 16]; some; some &= some - 1) {
         uint32_t j = k + (uint32_t)__builtin_ctz(some);
-        if (er_bit(w->filter, low[j] | (high[j] & 127u) << 8)) found[m++] = (uint16_t)j;
+        if (er_bit(w->filter, low[j] | (high[j] & 31u) << 8)) found[m++] = (uint16_t)j;
         if (m > 16 + k / 16) return 0;
       }
   }
 #endif
   for (; k < n; k++)
-    if (er_bit(w->filter, low[k] | (high[k] & 127u) << 8)) {
+    if (er_bit(w->filter, low[k] | (high[k] & 31u) << 8)) {
       found[m++] = (uint16_t)k;
       if (m > 16 + k / 16) return 0;
     }
@@ -1429,8 +1430,7 @@ static uint32_t er_vary(er_stream *s, const er_work *w, er_question *ask, uint32
 }
 size_t elasticrec_question_bytes(er_stream *s, er_question *ask) {
   er_work w;
-  return er_divide(&w, NULL, s->n_books, s->n_columns, s->n_sorted - s->starts[3], s->n_blocks,
-                   s->n_items, ask);
+  return er_divide(&w, NULL, s->n_books, s->n_columns, s->most, s->n_blocks, s->n_items, ask);
 }
 int elasticrec_recommend(er_stream *s, er_question *ask, void *work, size_t work_bytes,
                          er_item *items, elasticrec_answer *answer, er_error *error) {
@@ -1442,12 +1442,11 @@ int elasticrec_recommend(er_stream *s, er_question *ask, void *work, size_t work
     return er_refuse(error, "diversity within 0 to 1", 0, 1, 1);
   answer->listed = answer->unknown = 0;
   ER_ENOUGH("work memory", work_bytes, needed);
-  er_divide(&w, work, s->n_books, s->n_columns, s->n_sorted - s->starts[3], s->n_blocks, s->n_items,
-            ask);
-  ER_TRY(er_resolve(s, ask->history, ask->n_history, w.filter, w.order, w.history, error));
-  ER_TRY(er_resolve(s, ask->exclude, ask->n_exclude, w.filter, w.order, w.hidden, error));
+  er_divide(&w, work, s->n_books, s->n_columns, s->most, s->n_blocks, s->n_items, ask);
+  ER_TRY(er_resolve(s, ask->history, ask->n_history, w.held, w.order, w.history, error));
+  ER_TRY(er_resolve(s, ask->exclude, ask->n_exclude, w.held, w.order, w.hidden, error));
   w.n_only = ask->only ? ask->n_only : 0;
-  ER_TRY(er_resolve(s, ask->only, w.n_only, w.filter, w.order, w.only, error));
+  ER_TRY(er_resolve(s, ask->only, w.n_only, w.held, w.order, w.only, error));
   for (size_t i = 0; i < ask->n_history; i++) answer->unknown += w.history[i] == ELASTICREC_NONE;
   er_distinct(s, &w, ask->n_history), w.n_hidden = ask->n_exclude;
   for (uint32_t i = 0; !ask->repeat && i < w.n_history; i++) w.hidden[w.n_hidden++] = w.history[i];

@@ -204,8 +204,7 @@ def test_roots_are_rounded_as_ieee_754_says(c_device):
 
 
 def test_memory_is_what_the_page_of_the_runtime_says(c_device):
-    n_items = 30_000
-    for bytes_per_item in (54, 273):
+    for n_items, bytes_per_item in ((30_000, 54), (30_000, 273), (91_599, 273)):
         data, _ = make_stream(n_items, bytes_per_item)
         with c_device.open(data) as stream:
             about = stream.info()
