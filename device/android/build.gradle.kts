@@ -13,3 +13,6 @@ android {
     }
     externalNativeBuild { cmake { path = file("src/main/cpp/CMakeLists.txt") } }
 }
+
+// Annotations that Kotlin reads from the class file; nothing of them is shipped or needed to run.
+dependencies { compileOnly("org.jspecify:jspecify:1.0.0") }

@@ -1,8 +1,7 @@
 """Recommendations on a device, from one `.elastic` stream: numpy and the standard library only.
 
 `open("watch.elastic").recommend(history=[12, 94, 7], k=20)` in a program, or in a shell
-`python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`. The file is mapped and stays
-packed. Numbers in brackets name the sections of `docs/stream-format.md`.
+`python -m elasticrec_device watch.elastic --history 12 94 7 -k 20`. [n]: docs/stream-format.md.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import zlib
 from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -32,11 +30,9 @@ except ImportError:
 
 __version__ = "0.1.0"
 NATIVE = Native is not None
-
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Source: TypeAlias = Any  # the path of a file (str or os.PathLike), or a buffer that holds its bytes
 Id: TypeAlias = int | str
-
 HEAD, CHUNK = struct.Struct("<8s2HI4BI4Q32s32s32s28s4f"), struct.Struct("<I2BH3I12s")
 COLUMN, OTHER, MAGIC = struct.Struct("<4H2f"), struct.Struct("<8s2HI"), b"\x89ELASTIC"
 FIELDS = """magic version N V id_kind cosine for_vector min_support reserved sequence date least
@@ -44,6 +40,8 @@ length model_id catalogue values popularity unit recency by_history by_vector"""
 Chunk = namedtuple("Chunk", "length kind width which first count crc link at name")
 KINDS = ("", "CODEBOOK", "COLUMNS", "CODES", "NEIGHBOURS", "IDS", "")
 TILE = 32_768  # items scored or checked at a time: they stay in the processor's cache
+EIGHT = np.unpackbits(np.arange(256, dtype=np.uint8), bitorder="little").view("<u8")  # as bytes
+HALVES = np.arange(256, dtype="<u2") & 15 | np.arange(256, dtype="<u2") >> 4 << 8
 HIDDEN, ALL = -(1 << 62), (1 << 64) - 1  # the score of what is not to be listed; 64 bits
 
 
@@ -94,7 +92,7 @@ def _check_signature(key: Source, signature: bytes, message: bytes, what: str) -
         raise ImportError("a key needs the package 'cryptography': install it by pip") from error
     except Exception as error:  # ValueError for what is no key, or InvalidSignature
         found = repr(error) if any(signature) else "none"
-        raise StreamError(f"signature of {what}: found {found}, expected one by the key") from error
+        _check(f"signature of {what}", found, "one by the key", good=False)
 
 
 def _read_other(source: Source, what: str, head: Any, *expected: object) -> bytes:
@@ -119,8 +117,7 @@ def _read_head(data: Array, key: Any, min_sequence: int) -> Any:
     enough = f"at least {max(least if len(raw) >= 48 else 0, size)} bytes (least)"
     _check("length", have, enough, len(raw) >= max(size, 284))
     head = argparse.Namespace(**dict(zip(FIELDS.split(), HEAD.unpack_from(raw), strict=True)))
-    crc = int.from_bytes(raw[size - 4 : size], "little")
-    _check("CRC-32 of the head", zlib.crc32(raw[: size - 4]), crc)
+    _check("CRC-32 of the head", zlib.crc32(raw[: size - 4]), *struct.unpack_from("<I", raw, size - 4))
     lows = {"V": 1, "sequence": min_sequence, "least": size + 33, "length": least}
     highs = min(least, 1 << 26), 3, 1, 1, 255, 0, ALL, 253402300799, ALL, 1 << 40, *[1e9] * 4
     for name, high in zip(FIELDS.split()[3:13] + FIELDS.split()[-4:], highs, strict=True):
@@ -143,18 +140,15 @@ class _Arrived:
     def __init__(self, data: Array, key: Any, min_sequence: int) -> None:
         self.key, self.head = key, (head := _read_head(data, key, min_sequence))
         self.end, self.n_chunks, self.link, self.useful = head.size, 0, head.link, False
-        self.codebooks, self.filled = list[Array](), 32  # codewords that the last one has
-        self.columns = list[tuple[int, int, int]]()  # codebook, first number, scale
+        self.filled, self.codebooks, self.columns = 32, list[Array](), list[tuple[int, int, int]]()
         self.about = [[0.0, head.by_history, head.by_vector]]  # gain, weights: 0, 1, ... columns
         self.cover, self.used = np.zeros(head.N + 1, np.int64), 0  # scales, widths; columns in use
-        # Of each item; pages of zeros take no memory before they are written.
-        self.n_columns, self.gain = np.zeros((2, head.V), np.uint16)  # 1 + g; 0: not known
-        self.n_slots, self.falls = np.zeros((2, head.V), np.uint8)  # 15 - the last vote
-        # Of each tile, rows of CODES and NEIGHBOURS: which, first, end, skip, offset, count.
+        self.n_columns, self.gain = np.zeros((2, head.V), np.uint16)  # of items; 1 + g, 0: not yet
+        self.n_slots, self.falls = np.zeros((2, head.V), np.uint8)  # of items; 15 - the last vote
+        # By tile, rows of CODES and of NEIGHBOURS: column or slot, first, end, skip, at, count.
         self.rows, self.tables = dict[int, tuple[list[Any], list[Any]]](), dict[int, list[Array]]()
         self.changed, self.new_ids, self.n_ids = set[int](), list[tuple[Any, Array]](), 0
-        # Ids, or where each text starts << 16 | its bytes; ids, or hashes of texts; their order.
-        self.own = self.marks = np.empty(0, np.uint64)
+        self.own = self.marks = np.empty(0, np.uint64)  # ids, or start << 16 | bytes; or hashes
         self.order, self.text = np.empty(0, np.int64), head.id_kind == 3
         self.read(data)
 
@@ -216,15 +210,15 @@ class _Arrived:
     def _read_columns(self, c: Any, raw: Any) -> None:
         for book, block, scale, gain, *weights in COLUMN.iter_unpack(raw):
             _within(f"codebook in {c.name}", book, 0, len(self.codebooks) - 1 - (self.filled < 32))
-            width = self.codebooks[book].shape[1] // 8
+            width, good = self.codebooks[book].shape[1] // 8, all(0 <= w <= 1e9 for w in weights)
             _within(f"first block in {c.name}", block, 0, self.head.N - width)
             _within(f"scale in {c.name}", scale, 1, 16384)
-            good = 1 <= gain <= 32768 and all(0 <= weight <= 1e9 for weight in weights)
-            _check(f"gain, weights in {c.name}", (gain, *weights), "1 to 32768, 0 to 10^9", good)
+            _within(f"gain in {c.name}", gain, 1, 32768)
+            _check(f"weights in {c.name}", weights, "0 to 10^9", good)
             self.cover[[*range(block, block + width), -1]] += [*[scale] * width, width - 1]
             _within(f"sum of a block's scales in {c.name}", self.cover.max(), 1, 16384)
             _within(f"widths, less 1, up to {c.name}", self.cover[-1], 0, 16 * self.head.N)
-            self.columns.append((book, 8 * block, scale))
+            self.columns.append((book, 8 * block, scale))  # codebook, first number, scale
             self.about.append([gain / 32768, *weights])
 
     def _read_items(self, c: Any, raw: Array) -> None:
@@ -238,7 +232,7 @@ class _Arrived:
             good = not bits.any() and not (n % 2 and raw[-1] >> 4)
             _check(f"unused bits of {c.name}", "some that are set", "zeros", good)
             for start in range(0, n, TILE):
-                numbers, new = self.look(c.at, n, np.arange(start, min(start + TILE, n)))
+                numbers, new = self.spread(start, min(start + TILE, n), 0, c.at, n)
                 _within(f"a neighbour in {c.name}", numbers.max(), 0, self.head.V - 1)
                 _within(f"number of an empty slot in {c.name}", (numbers * (new == 0)).max(), 0, 0)
                 good = (15 - new >= (old := self.falls[c.first + start :][: len(new)])).all()
@@ -253,16 +247,30 @@ class _Arrived:
             self.rows.setdefault(tile, ([], []))[votes].append(row)
             self.changed.add(tile)
 
-    def look(self, at: Any, count: Any, item: Any) -> tuple[Array, Array]:
-        """Neighbours and votes of a chunk's items [4]; its offset and count may be arrays, too."""
-        numbers = np.zeros(len(item), dtype=np.int64)
-        for f in range(self.head.full):
-            numbers |= self.data[at + item].astype(np.int64) << 8 * f
-            at = at + count
+    def look(self, rows: Array, local: Any) -> tuple[Array, Array]:
+        """Neighbours and votes of items of a tile [4], each by the row that has it."""
+        (skip, at, count), full = rows[:, 3:].T, self.head.full
+        numbers, item, size = np.zeros(len(rows), np.int64), local + skip, count + 7 >> 3
+        for f in range(full):
+            numbers |= self.data[at + f * count + item].astype(np.int64) << 8 * f
+        at = at + full * count
         for r in range(self.head.rest):
-            numbers |= (self.data[at + (item >> 3)] >> (item & 7) & 1) << 8 * self.head.full + r
-            at = at + (count + 7 >> 3)
-        return numbers, self.data[at + (item >> 1)] >> (item & 1) * 4 & 15
+            numbers |= (self.data[at + r * size + (item >> 3)] >> (item & 7) & 1) << 8 * full + r
+        return numbers, self.data[at + self.head.rest * size + (item >> 1)] >> (item & 1) * 4 & 15
+
+    def spread(self, a: int, b: int, skip: int, at: int, count: int) -> tuple[Array, Array]:
+        """The same of all items of a row, which is faster."""
+        numbers, a, b = np.zeros(b - a, "<i8"), a + skip, b + skip
+        full, size = self.head.full, count + 7 >> 3
+        rows, bits = numbers.view(np.uint8), np.zeros((b + 7 >> 3) - (a >> 3), "<u8")
+        for f in range(full):
+            rows[f::8] = self.data[at + f * count :][a:b]
+        at += full * count
+        for r in range(self.head.rest):
+            bits |= EIGHT.take(self.data[at + r * size :][a >> 3 : b + 7 >> 3]) << np.uint64(r)
+        rows[full::8] = bits.view(np.uint8)[a & 7 :][: b - a]
+        votes = HALVES.take(self.data[at + self.head.rest * size :][a >> 1 : b + 1 >> 1])
+        return numbers, votes.view(np.uint8)[a & 1 :][: b - a]
 
     def _read_ids(self) -> None:
         """The ids of new chunks [5], none of them twice."""
@@ -342,8 +350,7 @@ class _Arrived:
                 apart = b == a or at[b - 1] - at[a] >= b - a
                 which = at[a:b] if apart else slice(at[a], at[b - 1] + 1)
                 if b - a > 512:
-                    every = (words[16:, None] + words[:16]).reshape(256, -1)
-                    said = every.take(code, axis=0)
+                    said = (words[16:, None] + words[:16]).reshape(256, -1).take(code, axis=0)
                 else:
                     said = words.take(code & 15, axis=0) + words[16:].take(code >> 4, axis=0)
                 y[which, f : f + words.shape[1]] += said
@@ -406,20 +413,23 @@ class _Arrived:
             tables[column].take(index[some], None, added[some], "wrap")
             total[some] += added[some]
         scores, keys = total * (gain.astype(np.int64) - 1), table[:, 0] * TILE + table[:, 1]
-        for slot, some in self._runs(tile, 1, min(2, self.head.full), index) if low.any() else ():
-            hits = some.start + np.flatnonzero(low.take(index[some], mode="wrap"))
-            rows = table[np.searchsorted(keys, slot * TILE + hits, side="right") - 1]
-            numbers, votes = self.look(rows[:, 4], rows[:, 5], hits + rows[:, 3])
-            hits, votes = (each[known[numbers]] for each in (hits, votes))
-            scores[hits] += worth[self.n_columns[base + hits], votes]
-        scores[gain == 0] = HIDDEN
-        return np.asarray(scores)
+        levels, full = self.n_columns[base : base + TILE].astype(np.int64) * 16, self.head.full
+        for slot, some in self._runs(tile, 1, min(2, full), index) if low.any() else ():
+            hits: Any = some.start + np.flatnonzero(low.take(index[some], mode="wrap"))
+            if len(hits) * (16 if full > 1 else 4) < some.stop - some.start:
+                rows = table[np.searchsorted(keys, slot * TILE + hits, side="right") - 1]
+                numbers, votes = self.look(rows, hits)
+            else:  # all of them, which takes as long as a few
+                at, hits = slot * TILE + np.array([some.start, some.stop]), some
+                each = [self.spread(*row[1:]) for row in table[slice(*np.searchsorted(keys, at))]]
+                numbers, votes = map(np.concatenate, zip(*each, strict=True))
+            scores[hits] += worth.take(levels[hits] + votes * known.take(numbers))
+        return np.where(gain == 0, HIDDEN, scores)
 
     def why(self, item: int, known: Array) -> int | None:
         """The history item that votes most for an item [8]."""
         table, local = self.tables[item // TILE][1], item % TILE
-        rows = table[(table[:, 1] <= local) & (local < table[:, 2])]
-        numbers, votes = self.look(rows[:, 4], rows[:, 5], local + rows[:, 3])
+        numbers, votes = self.look(table[(table[:, 1] <= local) & (local < table[:, 2])], local)
         voting = numbers[(votes > 0) & known[numbers]]
         return int(voting[0]) if len(voting) else None
 
@@ -454,10 +464,9 @@ class _Arrived:
 
 
 class Stream(AbstractContextManager["Stream"]):
-    """The stream of a file, or of a prefix of one, that breaks no rule.
+    """The stream of a file, or of a prefix of one, verified by the publisher's public key if given.
 
-    With the publisher's public `key` (32 bytes, hex, or the path of a file with either) its head
-    and every chunk are verified. Its file may grow; replace it by renaming, never in place.
+    A `key` is 32 bytes, hex, or a file of either. The file may grow; replace it by renaming only.
     """
 
     def __init__(self, source: Source, key: Source | None = None, min_sequence: int = 0) -> None:
@@ -497,22 +506,15 @@ class Stream(AbstractContextManager["Stream"]):
             return int(self._all.end)
 
     def recommend(
-        self,
-        history: Iterable[Id] = (),
-        vector: Source | None = None,
-        k: int = 20,
-        exclude: Iterable[Id] = (),
-        only: Iterable[Id] | None = None,
-        repeat: bool = False,
-        why: bool = False,
-        diversity: float = 0,
-    ) -> Recommendations:
+        self, history: Iterable[Id] = (), vector: Source | None = None, k: int = 20,
+        exclude: Iterable[Id] = (), only: Iterable[Id] | None = None, repeat: bool = False,
+        why: bool = False, diversity: float = 0,
+    ) -> Recommendations:  # fmt: skip
         """The k best items for a person, best first, or for most people where nothing is known.
 
-        `history` has ids of what the person had, newest last; where an item is twice, the last one
-        counts; unknown ones are skipped and counted. `vector` is the person's file from a server.
-        Left out are items of `exclude`, those outside `only` and, unless `repeat`, the history.
-        A `diversity` above 0, at most 1, prefers items that differ from those above them.
+        `history` is the person's, newest last; of an id given twice the last counts; unknown ones
+        are counted. `vector` is the person's file from a server. Left out are items of `exclude`,
+        those outside `only`, and the history unless `repeat`. `diversity`, 0 to 1: how they differ.
         """
         if not 0 <= diversity <= 1:
             raise TypeError(f"diversity: found {diversity!r}, expected a number from 0 to 1")
@@ -520,8 +522,7 @@ class Stream(AbstractContextManager["Stream"]):
             raise TypeError(f"k: found {k!r}, expected a whole number, 0 or more")
         with self._lock:
             every, find, found = self._all, self._all.find, Recommendations()
-            V, k = every.head.V, min(k, every.head.V)
-            given, found.unknown = find(history, "history")
+            (given, found.unknown), k = find(history, "history"), min(k, every.head.V)
             known = np.array([*dict.fromkeys(given[::-1].tolist())][::-1], dtype=np.int64)
             shown = None if only is None else find(only, "only")[0]
             without, many = find(exclude, "exclude")[0], 5 * k if diversity else k
@@ -530,9 +531,8 @@ class Stream(AbstractContextManager["Stream"]):
             if NATIVE and every.end < 1 << 32:
                 self._native = self._native or Native(every.data[: every.end], self._gone)
                 *listed, votes = self._native.best(known, raw, k, without, shown, repeat, diversity)
-                voter: Any = dict(zip(listed[0], votes, strict=True)).get
             else:
-                hidden = (np.zeros if shown is None else np.ones)(V, dtype=bool)
+                hidden = (np.zeros if shown is None else np.ones)(every.head.V, dtype=bool)
                 hidden[() if shown is None else shown] = False
                 hidden[without] = hidden[self._withdrawn] = True
                 hidden[known[: 0 if repeat else None]] = True
@@ -541,10 +541,10 @@ class Stream(AbstractContextManager["Stream"]):
                 person = every.person(p, known, int(vector is not None))
                 listed = every.best(person, many, hidden)
                 listed = every.varied(listed, k, diversity) if diversity else listed
-                voter = partial(every.why, known=person[2])
-            for item, score in zip(*listed, strict=True):
+                votes = [every.why(item, person[2]) if why else None for item in listed[0]]
+            for item, score, by in zip(*listed, votes, strict=True):
                 title = self._titles[item] if item < len(self._titles) else None
-                because = None if not why or (by := voter(item)) is None else every.id(by)
+                because = None if not why or by is None else every.id(by)
                 found.append(Recommendation(every.id(item), score, title, because))
         return found
 

@@ -96,7 +96,8 @@ class FastStream {
     const { history = [], vector, k = 20, exclude = [], only, repeat = false, why = false } = ask;
     const { diversity = 0 } = ask;
     const plain = this.#plain, lists = [history, exclude, only ?? []];
-    const right = Number.isInteger(k) && k >= 0 && diversity >= 0 && diversity <= 1
+    const right = Number.isInteger(k) && k >= 0
+      && typeof diversity === 'number' && diversity >= 0 && diversity <= 1
       && lists.every((list) => typeof list === 'object' && list && Symbol.iterator in list)
       && Object.keys(ask).every((name) => OPTIONS.includes(name));
     if (!right) return plain.recommend(ask); // which says what is wrong

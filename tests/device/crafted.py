@@ -98,6 +98,49 @@ def near_misses():
     return voting(lambda slot, n: (900 * rng.integers(0, 45, n) ^ 1).astype(np.uint32) % n)
 
 
+def some_votes():
+    """One slot of twenty names an item of the history, where nothing foretells which."""
+    rng = np.random.default_rng(0)
+    return voting(lambda slot, n: (900 * rng.integers(0, 900, n) % n).astype(np.uint32))
+
+
+def many_levels():
+    """Lists that vote, of items of which few neighbours have as many columns."""
+    rng, n, step = np.random.default_rng(0), 40_000, 1024
+    slots = [(900 * rng.integers(0, 45, n)).astype(np.uint32) for _ in range(44)]
+    chunks = columns(n, 40, rng)[:2]
+    for slot, numbers in enumerate(slots):
+        raw = slot_payload(numbers, np.full(n, 15), n)
+        chunks.append((NEIGHBOURS, 0, slot, 0, n, raw))
+    for first, c in itertools.product(range(0, n, step), range(40)):
+        start, end = first + 25 * c, min(first + step, n)
+        if start < end:
+            chunks.append((CODES, 0, c, start, end - start, rng.bytes(end - start)))
+    return seal(n, chunks)
+
+
+def lists(n_items, seed, share):
+    """A small stream of lists in chunks of any size, where a share of all neighbours is HISTORY's.
+
+    Its items have any number of columns; the parts of numbers that no chunk names are zero.
+    """
+    rng = np.random.default_rng(seed)
+    n, chunks = min(n_items, max(5000, n_items // 16)), columns(n_items, 40, rng)[:2]
+    liked = np.array([i for i in HISTORY if i < n_items])
+    votes = np.full(n, 15)
+    for slot in range(6):
+        numbers = np.where(rng.random(n) < share, rng.choice(liked, n), rng.integers(0, n_items, n))
+        votes = rng.integers(0, votes + 1)
+        numbers = np.where(votes, numbers, 0).astype(np.uint32)
+        edges = np.unique([0, *rng.integers(0, n, 3), n]).tolist()
+        for a, b in itertools.pairwise(edges):
+            raw = slot_payload(numbers[a:b], votes[a:b], n_items)
+            chunks.append((NEIGHBOURS, 0, slot, a, b - a, raw))
+    ends = np.sort(rng.integers(1, n + 1, 40))[::-1].tolist()
+    chunks += [(CODES, 0, c, 0, end, rng.bytes(end)) for c, end in enumerate(ends)]
+    return seal(n_items, chunks)
+
+
 def alternating():
     """Chunks of one column that end at every other place, so that tiles have many pieces."""
     rng, n = np.random.default_rng(0), 40_000
@@ -175,6 +218,8 @@ CRAFTED = (
     one_neighbour,
     liked_neighbours,
     near_misses,
+    some_votes,
+    many_levels,
     alternating,
 )
 HISTORY = range(0, 40_500, 900)

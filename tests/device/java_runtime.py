@@ -11,6 +11,9 @@ FOLDER = c_runtime.FOLDER.parent / "android"
 SHIM = FOLDER / "src" / "main" / "cpp" / "elasticrec_jni.c"
 CLASS = FOLDER / "src" / "main" / "java" / "org" / "elasticrec" / "ElasticStream.java"
 
+STUBS = FOLDER / "testing"
+"""Where the annotations are that the class is compiled by."""
+
 
 def headers():
     """The options that name the JDK's headers; None without a JDK."""
@@ -20,10 +23,11 @@ def headers():
 
 
 def compiled(made, program):
-    """Compile the class, its JNI code and a program into a folder."""
+    """Compile the class, its JNI code and a program into a folder, without its annotations."""
     words = [*c_runtime.STRICT, "-O2", "-fPIC", "-shared", *headers(), f"-I{c_runtime.FOLDER}"]
     subprocess.run(["gcc", *words, SHIM, "-o", made / "libelasticrec.so"], check=True)
-    subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", made, CLASS, program], check=True)
+    words = ["javac", "-Xlint:all", "-Werror", "-sourcepath", STUBS, "-implicit:none"]
+    subprocess.run([*words, "-d", made, CLASS, program], check=True)
 
 
 def can_run():

@@ -1,5 +1,7 @@
 """The Java class over JNI, on the machine's JDK: golden and hostile files."""
 
+import subprocess
+
 import pytest
 
 from tests.device import c_runtime, c_targets, java_runtime, test_c
@@ -31,6 +33,47 @@ def test_refuses_what_the_c_runtime_refuses_with_and_without_a_key(device):
 def test_refuses_what_is_no_key(device):
     with pytest.raises(c_runtime.StreamError, match="key: found 31 bytes, expected 32"):
         device.ask(f"open {hostile.SOUND.read_bytes().hex()} {hostile.KEY[2:]} 0 0 1")
+
+
+INTERFACE = """
+Answer(List<Item>, int)
+Answer.items(): List<Item>
+Answer.unknown(): int
+ElasticStream.close(): void
+ElasticStream.info(): long[]
+ElasticStream.open(ByteBuffer): ElasticStream
+ElasticStream.open(ByteBuffer, int, long, byte[]?): ElasticStream
+ElasticStream.recommend(Question): Answer
+ElasticStream.refresh(ByteBuffer): int
+ElasticStream.withdraw(byte[]): void
+Item(Object, long, Object?)
+Item.id(): Object
+Item.score(): long
+Item.why(): Object?
+Question(List<?>?, byte[]?, int, List<?>?, List<?>?, boolean, boolean, double)
+Question(List<?>?, int)
+Question.diversity(): double
+Question.exclude(): List<?>?
+Question.history(): List<?>?
+Question.k(): int
+Question.only(): List<?>?
+Question.repeat(): boolean
+Question.vector(): byte[]?
+Question.why(): boolean
+"""
+
+
+def test_kotlin_is_told_of_every_type_whether_it_may_be_null(tmp_path):
+    """Kotlin reads JSpecify's annotations, under which a type without a mark is never null."""
+    if not java_runtime.can_run():
+        pytest.skip("no JDK or no C compiler here: the Java class was not tested")
+    java_runtime.compiled(tmp_path, java_runtime.STUBS / "Nulls.java")
+    assert not (tmp_path / "org" / "jspecify").exists()  # they are not shipped
+    names = sorted((java_runtime.STUBS / "org" / "jspecify" / "annotations").glob("*.java"))
+    subprocess.run(["javac", "-d", tmp_path, *names], check=True)
+    words = ["java", f"-Djava.library.path={tmp_path}", "-cp", str(tmp_path), "Nulls"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert ran.stdout == INTERFACE.lstrip()
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 import elasticrec_device
 from benchmarks.plain.stream import make_stream
-from tests.device import c_runtime
+from tests.device import c_runtime, crafted
 from tests.device import test_python_conformance as conformance
 from tests.device import test_python_hostile as hostile
 from tests.device.python_making import random_stream, withdrawn_file
@@ -155,6 +155,17 @@ def test_a_large_stream_answers_as_the_python_runtime_does(c_device):
             assert listed(stream.recommend(history, **options)) == listed(expected)
 
 
+@pytest.mark.parametrize("share", [0.03, 0.5, 1])
+@pytest.mark.parametrize("n_items", [46, 200, 5000, 33_000, 60_000, 70_000, 530_000])
+def test_lists_that_vote_much_answer_as_the_python_runtime_does(c_device, n_items, share):
+    data = crafted.lists(n_items, n_items, share)
+    few = [i for i in crafted.HISTORY if i < n_items]
+    with elasticrec_device.open(data) as ours, c_device.open(data) as stream:
+        for history in (few, few + list(range(1, min(n_items, 600)))):
+            expected = ours.recommend(history, k=5000, repeat=True, why=True)
+            assert listed(stream.recommend(history, k=5000, repeat=True)) == listed(expected)
+
+
 def test_after_a_bad_chunk_a_stream_ranks_with_all_before_it(c_device):
     made = random_stream(5, n=40)
     ends = conformance_ends(made.data)
@@ -193,8 +204,7 @@ def test_roots_are_rounded_as_ieee_754_says(c_device):
 
 
 def test_memory_is_what_the_page_of_the_runtime_says(c_device):
-    n_items = 30_000
-    for bytes_per_item in (54, 273):
+    for n_items, bytes_per_item in ((30_000, 54), (30_000, 273), (91_599, 273)):
         data, _ = make_stream(n_items, bytes_per_item)
         with c_device.open(data) as stream:
             about = stream.info()

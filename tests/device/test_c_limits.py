@@ -24,13 +24,13 @@ def open_device(c_driver):
 
 
 def cost(device, data):
-    """Milliseconds of the processor to open a stream and ask it; bytes beside the stream."""
+    """Milliseconds to open a stream and ask it, and of a further question; bytes beside it."""
     stream, likes = device.open(data), crafted.likes(data)
     stream.recommend(likes, k=100)
     beside = stream.stream_bytes + max(stream.work_bytes, stream.question_bytes)
-    words = f"cycle 1 100 {stream.list_of(likes)}"
-    walls = [float(device.ask(words)[0]) for _ in range(3)]
-    return min(walls), beside
+    likes = stream.list_of(likes)
+    walls = [float(device.ask(f"cycle 1 100 {likes}")[0]) for _ in range(3)]
+    return min(walls), min(map(float, device.ask(f"speed 20 100 {likes}"))), beside
 
 
 @pytest.mark.parametrize("make", crafted.CRAFTED)
@@ -38,9 +38,10 @@ def test_a_crafted_stream_costs_at_most_twice_an_ordinary_one(device, make):
     bad = make()
     peer = crafted.ordinary(bad)
     assert 0.9 < len(bad) / len(peer) < 1.1
-    (wall, memory), (expected, ordinary) = cost(device, bad), cost(device, peer)
+    (wall, question, memory), (expected, other, ordinary) = cost(device, bad), cost(device, peer)
     assert memory < 2 * ordinary
     assert wall < 2 * expected + 10
+    assert question < 2 * other + 3
 
 
 def cycles(c_driver, rounds):

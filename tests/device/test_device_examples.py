@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import re
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,47 @@ def test_c(expected, tmp_path):
     assert said([str(made)]) == expected
     ran = subprocess.run([str(made), "none", *LIKED], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (2, "file: found 0, expected 1\n")
+
+
+def readme_code(room, language):
+    """The first program of a runtime's page."""
+    page = (ROOT / "device" / room / "README.md").read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
+
+
+def test_the_program_of_the_c_page(expected, tmp_path):
+    compiler = shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler on this machine")
+    (tmp_path / "demo.c").write_text(readme_code("c", "c")[0])
+    shutil.copy(c_runtime.FOLDER / "elasticrec.h", tmp_path)
+    words = [compiler, *c_runtime.STRICT, "-O2", "demo.c", "-o", "demo"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    with STREAM.open("rb") as stream:
+        ran = subprocess.run([tmp_path / "demo"], stdin=stream, capture_output=True, check=True)
+    without_why = [" ".join(line.split()[:2]) for line in expected.splitlines()]
+    assert ran.stdout.decode().splitlines() == without_why
+    empty = subprocess.run([tmp_path / "demo"], input=b"", capture_output=True, check=False)
+    assert (empty.returncode, empty.stderr.decode()[:5]) == (1, "bytes")
+
+
+def test_the_program_of_the_javascript_page(expected, tmp_path):
+    if shutil.which("node") is None:
+        pytest.skip("no node on this machine")
+    (tmp_path / "demo.mjs").write_text(readme_code("js", "js")[1])
+    shutil.copy(ROOT / "device" / "js" / "elasticrec-device.js", tmp_path)
+    shutil.copy(STREAM, tmp_path / "books.elastic")
+    words = ["node", "demo.mjs"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == [" ".join(x.split()[:2]) for x in expected.splitlines()]
+
+
+def test_the_program_of_the_python_page(expected, tmp_path):
+    (tmp_path / "demo.py").write_text(readme_code("python", "python")[0])
+    shutil.copy(STREAM, tmp_path / "watch.elastic")
+    words = [sys.executable, "demo.py"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == [" ".join(x.split()[:2]) for x in expected.splitlines()[:5]]
 
 
 def test_java(expected, tmp_path):

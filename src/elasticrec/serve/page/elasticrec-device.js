@@ -355,10 +355,11 @@ export class Stream {
     this.#voteOf.set(votes, first);
   }
 
-  /** 16 · neighbour + vote of item i of a chunk [4]. @param {Chunk} chunk @param {number} i */
-  #neighbour({ at, count }, i) {
+  /** 16 · neighbour + vote of item i of a chunk [4]. @param {Chunk} chunk @param {number} i
+   * @param {number} [number] its first bits, where they are known @param {number} [bit] how many */
+  #neighbour({ at, count }, i, number = 0, bit = 0) {
     const bytes = this.#bytes, { bits } = this.#head, byte = i >> 3, row = (count + 7) >> 3;
-    let bit = 0, number = 0, from = at;
+    let from = at + (bit >> 3) * count;
     for (; bit + 8 <= bits; bit += 8, from += count) number |= bytes[from + i] << bit;
     for (; bit < bits; bit++, from += row) number |= ((bytes[from + byte] >> (i & 7)) & 1) << bit;
     return (number << 4) | ((bytes[from + (i >> 1)] >> (4 * (i & 1))) & 15);
@@ -452,12 +453,13 @@ export class Stream {
    * @param {number} lo @param {Chunk[]} slots @param {Uint8Array} held 1 for items of the history
    * @param {Uint8Array} low 1 for the lowest bits of such @param {number[][]} votes */
   #addVotes(sums, lo, slots, held, low, votes) {
-    const bytes = this.#bytes, mask = low.length - 1;
+    const bytes = this.#bytes, mask = low.length - 1, known = 8 * Math.min(2, this.#head.bits >> 3);
     for (const chunk of slots) {
       const { first, at, count, end } = chunk, next = mask > 255 ? at + count : at;
       for (let i = Math.max(lo, first), j = i - first; i < end && i < lo + sums.length; i++, j++) {
-        if (!low[(bytes[at + j] | (bytes[next + j] << 8)) & mask]) continue; // most are not held
-        const slot = this.#neighbour(chunk, j);
+        const key = (bytes[at + j] | (bytes[next + j] << 8)) & mask;
+        if (!low[key]) continue; // most are not held
+        const slot = this.#neighbour(chunk, j, key, known);
         if (held[slot >> 4]) sums[i - lo] += votes[this.#columnsOf[i]][slot & 15];
       }
     }
@@ -532,7 +534,8 @@ export class Stream {
     checkOptions(ask, 'history vector k exclude only repeat why diversity', 'recommend');
     const { history = [], vector, k = 20, exclude = [], only, repeat = false, why = false } = ask;
     const { diversity: δ = 0 } = ask;
-    if (!(δ >= 0 && δ <= 1)) throw new TypeError(`diversity: found ${δ}, expected 0 to 1`);
+    if (!(typeof δ === 'number' && δ >= 0 && δ <= 1))
+      throw new TypeError(`diversity: found ${typeof δ} ${δ}, expected a number from 0 to 1`);
     if (!(Number.isInteger(k) && k >= 0)) throw new TypeError(`k: found ${k}, expected 0, 1, …`);
     const numbers = this.#numbersOf(history, 'history'), { items: V } = this.#head;
     const known = numbers.filter((i) => i >= 0).reverse(), h = [...new Set(known)].reverse();

@@ -12,19 +12,23 @@ import java.security.SignatureException;
 import java.security.spec.X509EncodedKeySpec;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.NullMarked;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An open stream, or a prefix of one, from a direct buffer: a mapped file, for example. Ids are Long
  * (a u64 as its bits), or String where the stream has text. Questions may come from many threads;
- * {@code refresh}, {@code withdraw} and {@code close} wait for them.
+ * {@code refresh}, {@code withdraw} and {@code close} wait for them. What may be null says so.
  */
+@NullMarked
 public final class ElasticStream implements AutoCloseable {
   static {
     System.loadLibrary("elasticrec");
   }
 
   /** A listed item; {@code why} is the history item that votes most for it, or null. */
-  public record Item(Object id, long score, Object why) {}
+  public record Item(Object id, long score, @Nullable Object why) {}
 
   /** A list, best first; {@code unknown} counts history ids that were skipped. */
   public record Answer(List<Item> items, int unknown) {}
@@ -34,10 +38,10 @@ public final class ElasticStream implements AutoCloseable {
    * diversity} above 0, at most 1, prefers items that differ from those above them.
    */
   public record Question(
-      List<?> history, byte[] vector, int k, List<?> exclude, List<?> only, boolean repeat,
-      boolean why, double diversity) {
+      @Nullable List<?> history, byte @Nullable [] vector, int k, @Nullable List<?> exclude,
+      @Nullable List<?> only, boolean repeat, boolean why, double diversity) {
     /** The k best items for a history, the oldest first. */
-    public Question(List<?> history, int k) {
+    public Question(@Nullable List<?> history, int k) {
       this(history, null, k, null, null, false, true, 0);
     }
   }
@@ -62,7 +66,8 @@ public final class ElasticStream implements AutoCloseable {
    * With the publisher's public key for Ed25519, 32 bytes, the head's signature, every chunk and
    * withdrawn files are verified.
    */
-  public static ElasticStream open(ByteBuffer data, int most, long sequence, byte[] key) {
+  public static ElasticStream open(
+      ByteBuffer data, int most, long sequence, byte @Nullable [] key) {
     if (key != null) publicKey(key);
     return new ElasticStream(open0(direct(data), data.limit(), most, sequence, key));
   }
@@ -81,7 +86,7 @@ public final class ElasticStream implements AutoCloseable {
   public void withdraw(byte[] file) {
     lock.writeLock().lock();
     try {
-      withdraw0(open(), java.util.Objects.requireNonNull(file));
+      withdraw0(open(), Objects.requireNonNull(file));
     } finally {
       lock.writeLock().unlock();
     }
@@ -95,7 +100,7 @@ public final class ElasticStream implements AutoCloseable {
     }
     if (ask.k() < 0) throw new IllegalArgumentException("k: found " + ask.k() + ", expected 0 or more");
     long[] numbers = new long[text ? 0 : ids.size()];
-    byte[][] texts = text ? new byte[ids.size()][] : null;
+    byte @Nullable [][] texts = text ? new byte[ids.size()][] : null;
     for (int i = 0; i < ids.size(); i++) {
       if (!(text ? ids.get(i) instanceof String : ids.get(i) instanceof Number)) {
         throw new IllegalArgumentException(
@@ -152,7 +157,7 @@ public final class ElasticStream implements AutoCloseable {
     return handle;
   }
 
-  private static int size(List<?> list) {
+  private static int size(@Nullable List<?> list) {
     return list == null ? 0 : list.size();
   }
 
@@ -199,15 +204,15 @@ public final class ElasticStream implements AutoCloseable {
   }
 
   private static native long open0(
-      ByteBuffer data, int size, int most, long sequence, byte[] key);
+      ByteBuffer data, int size, int most, long sequence, byte @Nullable [] key);
 
   private static native int refresh0(long handle, ByteBuffer data, int size);
 
   private static native void withdraw0(long handle, byte[] file);
 
   private static native long[] recommend0(
-      long handle, long[] numbers, byte[][] texts, int history, int exclude, int only, byte[] vector,
-      int k, boolean repeat, boolean why, double diversity);
+      long handle, long[] numbers, byte @Nullable [][] texts, int history, int exclude, int only,
+      byte @Nullable [] vector, int k, boolean repeat, boolean why, double diversity);
 
   private static native long number0(long handle, int item);
 
