@@ -113,11 +113,11 @@ def _read_head(data: Array, key: Any, min_sequence: int) -> Any:
     version, N, least = struct.unpack_from("<8x2H28xQ", raw.ljust(48, b"\0"))
     _check("version", version, "4, the one this runtime reads", len(raw) < 10 or version == 4)
     _check("blocks (N)", N, "1 to 64", len(raw) < 12 or 1 <= N <= 64)
-    size = 276 + 8 * N
+    size, end = 276 + 8 * N, 272 + 8 * N
     enough = f"at least {max(least if len(raw) >= 48 else 0, size)} bytes (least)"
     _check("length", have, enough, len(raw) >= max(size, 284))
     head = argparse.Namespace(**dict(zip(FIELDS.split(), HEAD.unpack_from(raw), strict=True)))
-    _check("CRC-32 of the head", zlib.crc32(raw[: size - 4]), *struct.unpack_from("<I", raw, size - 4))
+    _check("CRC-32 of the head", zlib.crc32(raw[:end]), *struct.unpack_from("<I", raw, end))
     lows = {"V": 1, "sequence": min_sequence, "least": size + 33, "length": least}
     highs = min(least, 1 << 26), 3, 1, 1, 255, 0, ALL, 253402300799, ALL, 1 << 40, *[1e9] * 4
     for name, high in zip(FIELDS.split()[3:13] + FIELDS.split()[-4:], highs, strict=True):
