@@ -102,10 +102,9 @@ def work(task: Task) -> str:
 
 
 def orders_of(coded: Coded, found: FoundOrder) -> dict[str, Order]:
-    """The two simple orders, popular items by the smallest lead, and the found one, by name."""
+    """The two simple orders, popular items by the default lead, and the found one, by name."""
     config = coded.preset.order.order
-    least = min(lead for lead in coded.preset.order.leads if lead)
-    simple = {ALIKE: replace(config, lead=0), POPULAR: replace(config, lead=least)}
+    simple = {ALIKE: replace(config, lead=0), POPULAR: config}
     codes, slots = coded.codes, coded.neighbours.slots
     made = {
         name: make_order(codes.n_items, codes.n_columns, slots, config, least=coded.least)

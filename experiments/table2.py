@@ -175,7 +175,6 @@ def orders_of(coded: Coded, model: Model) -> dict[str, Order]:
     """The simple orders by name, with as many columns for each neighbour as the found one."""
     chosen = model.about["order"]
     config = replace(coded.preset.order.order, columns_per_slot=chosen["columns_per_slot"])
-    first = min(lead for lead in coded.preset.order.leads if lead)
 
     def made(slots: int, lead: int) -> Order:
         codes = coded.codes
@@ -183,7 +182,7 @@ def orders_of(coded: Coded, model: Model) -> dict[str, Order]:
                           least=coded.least)  # fmt: skip
 
     slots = coded.neighbours.slots
-    return {ALIKE: made(slots, 0), POPULAR: made(slots, first), CODES: made(0, 0)}
+    return {ALIKE: made(slots, 0), POPULAR: made(slots, config.lead), CODES: made(0, 0)}
 
 
 @app.command()

@@ -11,10 +11,8 @@ import pytest
 
 from benchmarks.synthetic import planted_world
 from elasticrec import pipeline, stages
-from elasticrec.compression.compress import compress
 from elasticrec.errors import InputError
 from elasticrec.model import Model
-from elasticrec.ordering.search import choose_codes
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
 from elasticrec.stream.curve import evaluate_stream
@@ -108,7 +106,7 @@ def test_other_settings_redo_what_depends_on_them(whole, tiny_split, tmp_path) -
     made, _, preset = whole
     root = Path(shutil.copytree(made.root, tmp_path / "MODEL"))
     votes = replace(preset, order=replace(preset.order, vote_weight=1.0))
-    assert tuple(fit(tiny_split, root, votes)[1]) == WORK[2:]  # votes help to choose codewords
+    assert tuple(fit(tiny_split, root, votes)[1]) == WORK[3:]
     others = replace(votes, order=replace(votes.order, n_persons=50))
     assert {"order", "measure"} <= set(fit(tiny_split, root, others)[1])
     longer = replace(others, compression=replace(preset.compression, stages=1))
@@ -141,25 +139,6 @@ def test_a_refit_knows_validation_and_keeps_every_choice(refitted, tiny_model, t
     np.testing.assert_array_equal(made.weights, tiny_model.weights)
     assert made.order.fingerprint() == tiny_model.order.fingerprint()
     assert made.about["preset"] == preset.as_dict()
-
-
-def test_codewords_are_trained_again_only_if_those_were_chosen(
-    tiny_split, tiny_preset, tmp_path, monkeypatch
-) -> None:
-    for wanted in ("fitted", "trained"):
-
-        def chosen(*args, wanted=wanted, **kwargs):
-            return replace(choose_codes(*args, **kwargs), chosen=wanted)
-
-        monkeypatch.setattr(stages, "choose_codes", chosen)
-        made, _ = fit(tiny_split, tmp_path / wanted, replace(tiny_preset, refit=True))
-        epochs = made.about["fixed"]["compression"]["ranking_epochs"]
-        assert epochs == (2 if wanted == "trained" else 0)
-        plain = compress(
-            made.table.items, tiny_preset.compression, popularity=made.split.train.per_item,
-            exponent=made.table.popularity_exponent, recency=made.table.recency,
-        )  # fmt: skip
-        assert (plain.fingerprint() == made.codes.fingerprint()) == (wanted == "fitted")
 
 
 def test_the_curve_of_a_refit_is_that_of_the_model_before(refitted, tiny_model) -> None:
@@ -282,8 +261,7 @@ def test_the_curve_says_on_whom_it_was_measured(tiny_model) -> None:
 def test_choices_settings_and_times_are_recorded(tiny_model, tiny_preset) -> None:
     about = Model.open(tiny_model.root).about
     names = [choice["name"] for choice in about["choices"]]
-    made = ["popularity_exponent", "codewords"]
-    assert names == [*made, "vote weight, history", "columns_per_slot", "lead"]
+    assert names == ["popularity_exponent", "vote weight, history", "columns_per_slot", "lead"]
     assert all(c["chosen"] in c["lead_percent"] and c["few"] for c in about["choices"])
     assert set(about["seconds"]) == set(WORK)
     assert about["preset"]["train"]["n_blocks"] == tiny_preset.train.n_blocks == 4

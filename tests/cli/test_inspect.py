@@ -13,7 +13,7 @@ def test_a_model_shows_its_data_choices_and_quality(tiny_model):
     assert "trained: history, 4 blocks of 8, 4 epochs" in shown
     assert "at least 2 persons behind each" in shown
     assert f"model id: {tiny_model.id}" in shown
-    assert shown.count("choice: ") == len(tiny_model.about["choices"]) == 5
+    assert shown.count("choice: ") == len(tiny_model.about["choices"]) == 4
     for point in tiny_model.curve["points"]:
         assert f"{point['bytes']:,} bytes: {point['recall@50']:.4f}" in shown
     assert run_json("inspect", tiny_model.root)["model id"] == tiny_model.id

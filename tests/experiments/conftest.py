@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.synthetic import planted_world
 from elasticrec.compression.config import CompressionConfig
+from elasticrec.ordering.order import OrderConfig
 from elasticrec.ordering.search import OrderSearchConfig
 from elasticrec.presets import PRESETS, Preset
 from elasticrec.stream.curve import CurveConfig
@@ -43,6 +44,7 @@ def small_preset(monkeypatch):
         order=OrderSearchConfig(
             sizes=(20,), vote_sizes=(20,), columns_per_slot=(2.0, 8.0), leads=(0, 4),
             vote_multiples=(0.5, 1.0), vote_powers=(0.5,), vote_grid=2, n_persons=60,
+            order=OrderConfig(group_items=20),
         ),
         curve=CurveConfig(persons=40),
     )  # fmt: skip

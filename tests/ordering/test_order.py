@@ -1,10 +1,20 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
-from elasticrec.ordering.order import COLUMN, SLOT, Order, OrderConfig, all_levels, make_order
+from elasticrec.ordering.order import (
+    COLUMN,
+    SLOT,
+    Order,
+    OrderConfig,
+    all_levels,
+    group_edges,
+    make_order,
+)
 from elasticrec.space import Composition
 
 
@@ -21,8 +31,8 @@ configs = st.builds(
     OrderConfig,
     columns_per_slot=st.sampled_from([0.5, 1.0, 3.0, 8.0, 100.0]),
     lead=st.integers(0, 5),
-    share=st.sampled_from([0.1, 0.25, 0.5]),
-    together=st.integers(0, 6),
+    groups=st.integers(1, 8),
+    group_items=st.integers(1, 20),
 )
 
 
@@ -50,14 +60,27 @@ def test_every_order_climbs_the_whole_all_levels(
         assert (np.diff(found.slots.astype(int)) <= 0).all()
 
 
-def test_popular_items_lead_by_so_many_levels() -> None:
-    order = make_order(100, 12, 0, OrderConfig(lead=3, share=0.2, together=4))
-    for climbs in range(5, len(order)):
+def test_each_group_leads_the_next_by_so_many_levels() -> None:
+    order = make_order(100, 20, 0, OrderConfig(lead=3, groups=3, group_items=10))
+    edges = group_edges(100, OrderConfig(lead=3, groups=3, group_items=10))
+    assert edges == [0, 25, 50, 100]
+    for climbs in range(order.least, len(order)):
         columns = order.composition(climbs).columns.astype(int)
-        assert columns[0] - columns[-1] <= 4
-        assert set(columns[:20]) == {columns[0]}
-    middle = order.composition(4 + 3 + 2 * 3).columns
-    assert middle[0] - middle[-1] == 3
+        found = [set(columns[a:b]) for a, b in pairwise(edges)]
+        assert [len(each) for each in found] == [1, 1, 1]
+        levels = [each.pop() for each in found]
+        assert all(high - low <= 4 for high, low in pairwise(levels))
+        if levels[-1] > 3 and levels[0] < 20:
+            assert all(high - low in (2, 3, 4) for high, low in pairwise(levels))
+    assert [len(set(order.composition(n).columns)) for n in (2, len(order))] == [1, 1]
+
+
+def test_groups_are_halves_of_halves_but_never_small_nor_many() -> None:
+    many = OrderConfig(lead=1, groups=6, group_items=2048)
+    assert group_edges(8_828, many) == [0, 2207, 4414, 8828]
+    assert len(group_edges(10**6, many)) == 7
+    assert group_edges(4_000, many) == [0, 4_000]
+    assert group_edges(10**6, OrderConfig(lead=0)) == [0, 10**6]
 
 
 def test_all_alike_differs_within_one_level_only() -> None:
@@ -92,7 +115,7 @@ def test_saved_orders_are_the_same(tmp_path) -> None:
     assert Order.load(tmp_path / "order.npz").fingerprint() == order.fingerprint()
 
 
-@pytest.mark.parametrize("wrong", [{"columns_per_slot": 0}, {"share": 1.0}, {"lead": -1}])
+@pytest.mark.parametrize("wrong", [{"columns_per_slot": 0}, {"groups": 0}, {"lead": -1}])
 def test_wrong_settings_are_refused(wrong: dict) -> None:
     with pytest.raises(InputError, match="expected"):
         OrderConfig(**wrong)

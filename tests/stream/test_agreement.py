@@ -51,7 +51,7 @@ def histories():
 def prefixes(model):
     """(climbs, bytes) of the order's prefixes that end with a climb."""
     codes, neighbours, weights = model
-    order = make_order(V, codes.n_columns, 2, OrderConfig(lead=1, together=1), least=1)
+    order = make_order(V, codes.n_columns, 2, OrderConfig(lead=1, group_items=10), least=1)
     facts = Facts(MODEL, order.least, support=neighbours.min_support)
     for climbs in (1, 3, len(order)):
         part = type(order)(
