@@ -11,8 +11,14 @@ from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
-from elasticrec.ordering.order import OrderConfig, climb_bytes, cut, make_order
-from elasticrec.ordering.search import OrderSearchConfig, _between, find_order, some_persons
+from elasticrec.ordering.order import OrderConfig, climb_bytes, cut, make_order, prefix_bytes
+from elasticrec.ordering.search import (
+    OrderSearchConfig,
+    _between,
+    _Search,
+    find_order,
+    some_persons,
+)
 
 CONFIG = OrderSearchConfig(
     columns_per_slot=(2.0, 8.0), leads=(0, 4), vote_multiples=(0.5, 1.0), vote_powers=(0.5,),
@@ -136,3 +142,17 @@ def test_half_of_many_persons_choose_nothing(able, choose) -> None:
     none = Pairs.from_arrays(users[:0], users[:0], n_users=able, n_items=9)
     split = Split(pairs, pairs, none, Ids.dense(able), Ids.dense(9))
     assert len(some_persons(split, 10_000, 5_000, 0)) == choose
+
+
+def test_sizes_without_a_useful_prefix_are_left_out(world) -> None:
+    split, _, codes, lists = world
+    search = _Search(codes, lists, split, CONFIG, 2, None, "cpu", lambda _: None)
+    order = OrderConfig(lead=0)
+    least = prefix_bytes(search.make(order), codes)[1] / codes.n_items
+    weights = np.zeros((codes.n_columns + 1, 2))
+
+    def measured(*sizes: float) -> np.ndarray:
+        return search.values(order, weights, sizes, "history")
+
+    np.testing.assert_array_equal(measured(least / 2, least, 99), measured(least, 99))
+    assert len(measured(least / 3, least / 2)) == 1

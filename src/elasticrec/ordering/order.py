@@ -123,15 +123,19 @@ def climb_bytes(order: Order, codes: Codes) -> np.ndarray:
     return out
 
 
+def prefix_bytes(order: Order, codes: Codes) -> np.ndarray:
+    """(n,) about how many bytes a stream has at the end of each climb."""
+    return np.cumsum(climb_bytes(order, codes)) + _HEAD + codes.dimensions
+
+
 def cut(order: Order, codes: Codes, n_bytes: float) -> Composition:
     """The composition of about so many bytes: whole climbs, and the first items of the next."""
-    sizes = climb_bytes(order, codes)
-    ends = np.cumsum(sizes) + _HEAD + codes.dimensions
+    ends = prefix_bytes(order, codes)
     climbs = max(order.least, int(np.searchsorted(ends, n_bytes, side="right")))
     found = order.composition(climbs)
     if climbs >= len(order) or n_bytes <= ends[climbs - 1]:
         return found
-    share = (n_bytes - ends[climbs - 1]) / sizes[climbs]
+    share = (n_bytes - ends[climbs - 1]) / (ends[climbs] - ends[climbs - 1])
     first, count = int(order.first[climbs]), int(order.count[climbs] * share)
     columns, slots = found.columns.copy(), found.slots.copy()
     part = columns if order.kind[climbs] == COLUMN else slots

@@ -6,7 +6,7 @@ sizes; a candidate replaces the default only by a clear paired lead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from elasticrec.evaluation.choosing import Choice, choose, outward
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.ranking import holders
-from elasticrec.ordering.order import Order, OrderConfig, Spacing, cut, make_order
+from elasticrec.ordering.order import Order, OrderConfig, Spacing, cut, make_order, prefix_bytes
 from elasticrec.settings import Chance, Count, Positive, Power, Range, Seed, check
 from elasticrec.space import Composition
 
@@ -49,7 +49,7 @@ class OrderSearchConfig:
     vote_grid: Annotated[int, Range(2, 1000)] = 7
     """Weights measured at each size; between them a person's metric is interpolated."""
     sizes: tuple[Positive, ...] = (3, 4, 6, 11, 20, 33, 54, 110)
-    """Bytes per item at which candidates are measured."""
+    """Bytes per item at which candidates are measured, those without a useful prefix left out."""
     vote_sizes: tuple[Positive, ...] = (6, 20, 54, 110, 270)
     """Bytes per item at which vote weights are measured."""
     n_persons: Count = 10_000
@@ -129,11 +129,13 @@ class _Search:
         return make_order(codes.n_items, codes.n_columns, slots, order, least=self.least)
 
     def values(
-        self, order: OrderConfig, weights: np.ndarray, sizes: Iterable[float], person: Person
+        self, order: OrderConfig, weights: np.ndarray, sizes: Sequence[float], person: Person
     ) -> np.ndarray:
-        """(B, n) the metric of every person at several bytes per item."""
-        made = self.make(order)
-        cuts = (cut(made, self.codes, size * self.codes.n_items) for size in sizes)
+        """(B, n) the metric of every person at those bytes per item that have a useful prefix."""
+        made, V = self.make(order), self.codes.n_items
+        least = prefix_bytes(made, self.codes)[made.least - 1]
+        useful = [size for size in sizes if size * V >= least] or [max(sizes)]
+        cuts = (cut(made, self.codes, size * V) for size in useful)
         return np.stack([self.value(found, weights, person) for found in cuts])
 
     def value(self, composition: Composition, weights: np.ndarray, person: Person) -> np.ndarray:
