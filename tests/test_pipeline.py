@@ -17,8 +17,8 @@ from elasticrec.model import Model
 from elasticrec.ordering.search import choose_codes
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
+from elasticrec.stream.chunk import read_index
 from elasticrec.stream.curve import evaluate_stream
-from elasticrec.stream.index import read_index
 
 pytest.importorskip("torch")
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from elasticrec.stream.side_files import WithdrawnList
 from tests.cli.running import refused, run
 from tests.serve.making import servable

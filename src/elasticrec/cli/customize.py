@@ -39,8 +39,8 @@ def customize(
     from elasticrec.addresses import fetched
     from elasticrec.model import Model
     from elasticrec.space import Budget
+    from elasticrec.stream.chunk import copy_prefix
     from elasticrec.stream.curve import customize_model
-    from elasticrec.stream.index import copy_prefix
 
     size = Budget.parse(budget)
     check_writable(output)
@@ -131,8 +131,7 @@ def withdraw(
     import numpy as np
 
     from elasticrec.model import Model
-    from elasticrec.stream.side_files import WithdrawnList
-    from elasticrec.stream.signing import load_key
+    from elasticrec.stream.side_files import WithdrawnList, load_key
 
     check_writable(output)
     opened = Model.open(model)

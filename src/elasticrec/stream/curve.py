@@ -22,8 +22,7 @@ from elasticrec.model import Model
 from elasticrec.ordering.search import OrderSearchConfig, some_persons
 from elasticrec.settings import Count, Positive, check
 from elasticrec.space import Budget, Composition
-from elasticrec.stream.chunk import Kind
-from elasticrec.stream.index import StreamIndex, copy_prefix, read_index
+from elasticrec.stream.chunk import Kind, StreamIndex, copy_prefix, read_index
 from elasticrec.stream.writer import write_stream_of
 
 LINES = {"full": "trained vectors", "itemknn": "ItemKNN", "popularity": "popularity"}
@@ -186,13 +185,9 @@ def customize_model(
         whole = Path(folder) / "stream.elastic"
         write_stream_of(model, whole, id_kind=id_kind)
         n_bytes = copy_prefix(whole, budget.n_bytes, output)
-    return {"bytes": n_bytes, "quality": _from_curve(model, _with_dense_ids(model, output))}
-
-
-def _with_dense_ids(model: Model, path: Path | str) -> int:
-    """Bytes of the prefix of a model's stream that holds no more codes than a file with ids."""
-    dense, held = read_index(model.stream_path), _held(read_index(path))[-1]
-    return dense.ends[bisect_right(_held(dense), held) - 1]
+    dense, held = read_index(model.stream_path), _held(read_index(output))[-1]
+    alike = dense.ends[bisect_right(_held(dense), held) - 1]
+    return {"bytes": n_bytes, "quality": _from_curve(model, alike)}
 
 
 def _held(index: StreamIndex) -> list[int]:
