@@ -134,7 +134,7 @@ def test_times_and_the_order_of_rows(elasticrec, tmp_path):
         (b"user,item\n1,2\n1,3\n", ["--split", "last", "--min-interactions", 1], "has neither"),
         (b"user,item\n1,2\n", ["--split", "temporal", "--min-interactions", 1], "has no times"),
         (b"0 1\nx 2\n", ["--format", "lists"], "line 2: found 'x'"),
-        (gzip.compress(b"user,item\n1,2\n" * 99, mtime=0), [], "is a gzip file"),
+        (gzip.compress(b"user,item\n1,2\n" * 99, mtime=0), [], "is a binary or packed file"),
     ],
 )
 def test_bad_input_ends_with_one_line_and_code_2_and_writes_nothing(

@@ -4,8 +4,8 @@ import pytest
 
 from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.data.readers.lists import read_lists
-from elasticrec.data.sequence import informative_order
 from elasticrec.data.split import PARTS, count
+from elasticrec.data.splitting import informative_order
 
 pytestmark = pytest.mark.realdata
 

@@ -17,6 +17,9 @@ __all__ = ["Ids", "Interactions", "Pairs", "keep_frequent"]
 
 log = logging.getLogger(__name__)
 
+LEAST_KEPT = 0.5
+"""Share of the interactions that is enough to keep."""
+
 
 @dataclass(frozen=True)
 class Interactions:
@@ -80,9 +83,7 @@ class Interactions:
         return cls(pairs, user_ids, item_ids, times=first, name=name)
 
 
-def keep_frequent(
-    interactions: Interactions, limits: Sequence[int], *, least_kept: float = 0.5
-) -> Interactions:
+def keep_frequent(interactions: Interactions, limits: Sequence[int]) -> Interactions:
     """The largest part in which every user and every item has enough interactions.
 
     Leaving out an item may bring a user below the limit and the other way round, so this is
@@ -96,7 +97,7 @@ def keep_frequent(
     pairs, name = interactions.pairs, interactions.name
     for limit in limits:
         users, items, n_kept = _core(pairs, limit)
-        if n_kept >= least_kept * len(pairs):
+        if n_kept >= LEAST_KEPT * len(pairs):
             break
         if limit != limits[-1]:
             share = 100 * n_kept / max(len(pairs), 1)

@@ -167,11 +167,6 @@ def test_explicit_zeros_and_repeated_cells_of_a_matrix():
     assert items_of(from_csr(cells)) == [1]
 
 
-def test_what_is_no_matrix_is_refused():
-    with pytest.raises(InputError, match="is of type ndarray, expected a scipy sparse matrix"):
-        from_csr(np.eye(2))
-
-
 def test_train_and_test_tables_share_ids(tmp_path):
     (tmp_path / "train.csv").write_text("user,item\nb,2\na,1\n")
     (tmp_path / "test.csv").write_text("user,item\na,3\nc,2\n")

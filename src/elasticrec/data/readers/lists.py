@@ -121,8 +121,6 @@ def read_id_list(path: Path | str, *, at_least: int = 0) -> Ids:
             continue
         if not original or not (number.isascii() and number.isdigit()):
             raise InputError(f"{path} line {at}: found {line!r}, expected `original_id number`")
-        if int(number) in originals:
-            raise InputError(f"{path} line {at}: number {number} is given twice, expected once")
         originals[int(number)] = original
     n = len(originals)
     if n < at_least or (n and max(originals) != n - 1):

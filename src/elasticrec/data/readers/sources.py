@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from glob import has_magic
@@ -99,20 +100,18 @@ def read(
     from elasticrec.data.readers.gathering import gathered
     from elasticrec.data.readers.tables import table_batches
 
-    opened: set[Path | str] = set()
-
-    def batches() -> Iterator[Batch]:
+    def batches() -> Generator[Batch, None, None]:
         for file in files:
             with fetched(file) as copy:
-                choice = partial(columns.choose, where=str(file), quiet=bool(opened))
-                opened.add(file)
+                choice = partial(columns.choose, where=str(file), quiet=file != files[0])
                 for frame, place in table_batches(only_member(copy), kind, choice, columns):
                     yield frame, partial(_original, place, str(copy), str(file))
 
     if name is None:
         named = Path(files[0]).parent if has_magic(str(source)) else Path(source)
         name = plain_name(files[0] if files == [source] else named)
-    return gathered(batches, columns, name=name, source=str(source))
+    with closing(batches()) as found:  # or copies would stay for as long as an error does
+        return gathered(found, columns, name=name, source=str(source))
 
 
 def _original(place: Where, copy: str, file: str, row: int) -> str:
