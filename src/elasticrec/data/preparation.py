@@ -57,8 +57,6 @@ class PrepareConfig:
     filter at all if published."""
     limits: tuple[Count, ...] = (10, 5, 2)
     """Smallest numbers to try, else the last; the first is the paper's."""
-    id_lists: bool = False
-    """Lists: take original ids from `user_list.txt` and `item_list.txt` beside the source."""
     titles: Any = None
     """A file or a frame with ids and titles of items, see `with_titles`."""
     title: str | None = None
@@ -126,7 +124,7 @@ def _published(source: Any, config: PrepareConfig, rng: np.random.Generator) -> 
     if isinstance(source, str | Path) and (config.format or format_of(source)) == "lists":
         paths = [source, config.test]
         with stage(f"reading {source} and {config.test}"):
-            train, test = read_lists(paths, id_lists=config.id_lists, name=config.name)
+            train, test = read_lists(paths, name=config.name)
     else:
         train, test = over_same_ids(_read(source, config), _read(config.test, config))
     with stage(f"splitting {len(train.pairs):,} train interactions"):
@@ -183,9 +181,7 @@ def _read(source: Any, config: PrepareConfig) -> Interactions:
         return source if config.name is None else replace(source, name=config.name)
     if isinstance(source, str | Path):
         with stage(f"reading {source}"):
-            return read(
-                source, columns, format=config.format, id_lists=config.id_lists, name=config.name
-            )
+            return read(source, columns, format=config.format, name=config.name)
     from elasticrec.data.readers.frames import from_csr, from_frame
 
     name = config.name or "data"

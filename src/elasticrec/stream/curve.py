@@ -95,6 +95,14 @@ def whom(curve: dict[str, Any]) -> str:
     return f"{curve['users']:,} {curve['part']} users{when}"
 
 
+def table_of(curve: dict[str, Any]) -> list[list[str]]:
+    """A curve as rows of text: heads, then a line per size, then what stands beside it."""
+    metrics = [name for name in curve["points"][0] if "@" in name]
+    lines = [(f"{point['bytes']:,} bytes", point) for point in curve["points"]]
+    lines += [(label, curve[name]) for name, label in LINES.items()]
+    return [["file", *metrics], *([name, *(f"{p[m]:.4f}" for m in metrics)] for name, p in lines)]
+
+
 def curve_persons(
     split: Split, n: int, fewest: int, chose: int, fewest_chose: int, seed: int
 ) -> np.ndarray:

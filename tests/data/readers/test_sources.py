@@ -99,11 +99,6 @@ def test_options_that_mean_nothing_are_refused(tmp_path, name, options, message)
         read(source, Columns(**options))
 
 
-def test_id_lists_belong_to_lists(tmp_path):
-    with pytest.raises(InputError, match="csv has no id lists beside it"):
-        read(tmp_path / "a.csv", id_lists=True)
-
-
 def test_goodbooks_is_what_its_page_says():
     books = read_goodbooks()
     books.pairs.check()

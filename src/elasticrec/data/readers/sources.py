@@ -72,7 +72,6 @@ def read(
     columns: Columns | None = None,
     *,
     format: str | None = None,  # noqa: A002
-    id_lists: bool = False,
     name: str | None = None,
 ) -> Interactions:
     """The interactions of one file, or of several tables, in any of the known formats.
@@ -81,21 +80,20 @@ def read(
         source: a file, plain, `.gz` or in a `.zip`; a folder or a pattern of tables; or the
             address of any of them.
         format: one of `FORMATS`; by the end of the name where not given.
-        id_lists: for lists: original ids from `user_list.txt` and `item_list.txt` beside the file.
     """
     files = files_at(source)
     columns, kind = columns or Columns(), format or format_of(files[0])
     for file in files:
         if format is None and format_of(file) != kind:
             raise InputError(f"{file}: is {format_of(file)}, expected {kind} as {files[0]}")
-    _check_options(source, kind, columns, id_lists)
+    _check_options(source, kind, columns)
     if kind not in TABLES:
         if kind == "goodbooks":
             return replace(read_goodbooks(), name=name or "goodbooks")
         if len(files) > 1:
             raise InputError(f"{source}: holds {len(files)} files, expected one of lists")
         with fetched(files[0]) as path:
-            return read_lists([only_member(path)], id_lists=id_lists, name=name)[0]
+            return read_lists([only_member(path)], name=name)[0]
 
     from elasticrec.data.readers.gathering import gathered
     from elasticrec.data.readers.tables import table_batches
@@ -119,12 +117,10 @@ def _original(place: Where, copy: str, file: str, row: int) -> str:
     return place(row).replace(copy, file)
 
 
-def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool) -> None:
+def _check_options(path: Path | str, kind: str, columns: Columns) -> None:
     """Raise an error over an option that means nothing for this format."""
     if kind not in FORMATS:
         raise InputError(f"format {kind!r} is unknown, expected one of {', '.join(FORMATS)}")
-    if id_lists and kind != "lists":
-        raise InputError(f"{path}: {kind} has no id lists beside it, expected lists for that")
     refused = {"names", "separator"} if kind not in TEXT_TABLES else set()
     if kind not in TABLES:
         refused |= {"user", "item", "rating", "time", "min_rating", "where", "weight"}
