@@ -145,12 +145,7 @@ def configured_as(
 def configured(
     base: str | Preset, settings: list[str] | None = None, seed: int | None = None
 ) -> Preset:
-    """A preset, or the one of a name, with some settings changed.
-
-    Args:
-        settings: texts such as `train.epochs=8` or `compression.min_support=5`.
-        seed: the seed of every stage, where given.
-    """
+    """A preset, or the one of a name, with some settings such as `train.epochs=8` changed."""
     from elasticrec.presets import preset
 
     chosen = preset(base) if isinstance(base, str) else base

@@ -55,12 +55,9 @@ class Interactions:
         ordered: bool = False,
         name: str = "data",
     ) -> Interactions:
-        """Interactions of parallel dense numbers; of duplicates the earliest stays.
+        """Interactions of parallel dense numbers; of duplicates the earliest stays, weights add up.
 
-        Args:
-            times: order the items of a user; equal times go by item number.
-            weights: above 0; those of duplicates add up.
-            ordered: without times, the arrays run from old to new.
+        Times order the items of a user, equal ones by item number; else `ordered` rows do.
         """
         firsts = Spool(np.int64)
 
@@ -87,12 +84,8 @@ def keep_frequent(interactions: Interactions, limits: Sequence[int]) -> Interact
     """The largest part in which every user and every item has enough interactions.
 
     Leaving out an item may bring a user below the limit and the other way round, so this is
-    repeated until nothing changes. Those left are renumbered in the same order. What is left out
-    is logged, as a warning where most users are.
-
-    Args:
-        limits: smallest numbers per user and per item; the first that keeps enough is taken,
-            else the last.
+    repeated until nothing changes. The first limit that keeps enough is taken, else the last.
+    What is left out is logged, as a warning where most users are.
     """
     pairs, name = interactions.pairs, interactions.name
     for limit in limits:

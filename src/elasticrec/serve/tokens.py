@@ -58,8 +58,7 @@ class Keys:
     def parse(cls, text: str, source: str) -> Keys:
         """Keys from `name:base64` entries, one per line or with commas between; # starts a comment.
 
-        Args:
-            source: the name that errors use; the keys themselves are never shown.
+        Errors name their source and never show them.
         """
         found: dict[str, bytes] = {}
         lines = [line.partition("#")[0] for line in text.splitlines()]

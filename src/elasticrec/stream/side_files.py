@@ -104,11 +104,7 @@ CATALOGUE_FORMAT = "elasticrec catalogue 1"
 
 
 def catalogue(ids: Ids, titles: np.ndarray | None, model_id: str) -> bytes:
-    """The catalogue as bytes (section 11); equal inputs give equal bytes.
-
-    Args:
-        titles: (V,) text, "" where there is none; None where no item has a title.
-    """
+    """The catalogue as bytes (section 11); equal inputs give equal bytes. A title may be ""."""
     content = {
         "format": CATALOGUE_FORMAT,
         "model_id": model_id,

@@ -47,10 +47,7 @@ def stream_parts(
     ids: StoredIds | None = None,
 ) -> list[bytes]:
     """The head and the chunks of an order's stream; equal inputs give equal bytes.
-
-    Args:
-        weights: (C + 1, 2) vote weights of an item with so many columns, by history and by vector.
-        ids: original ids in item order; None writes dense ids.
+    The (C + 1, 2) vote weights are those of items with so many columns, by history and by vector.
     """
     check_limits(codes, neighbours, weights)
     cutter = Cutter(codes, neighbours, weights, ids)
@@ -97,10 +94,9 @@ def write_stream_of(
     id_kind: str = "dense",
     sequence: int | None = None,
 ) -> None:
-    """Write a model's stream, along its own order or another one.
+    """Write a model's stream, along its own order and with its own number unless others are given.
 
-    Args:
-        sequence: the stream's number, by which devices tell older ones; by default the model's.
+    By its number devices tell an older stream.
     """
     trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
     climbs = model.order if along is None else along

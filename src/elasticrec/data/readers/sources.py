@@ -74,12 +74,9 @@ def read(
     format: str | None = None,  # noqa: A002
     name: str | None = None,
 ) -> Interactions:
-    """The interactions of one file, or of several tables, in any of the known formats.
+    """The interactions of a file, plain, `.gz` or in a `.zip`; or of a folder or pattern of tables.
 
-    Args:
-        source: a file, plain, `.gz` or in a `.zip`; a folder or a pattern of tables; or the
-            address of any of them.
-        format: one of `FORMATS`; by the end of the name where not given.
+    Any of them may be an address. Without one of `FORMATS` the end of the name says which it is.
     """
     files = files_at(source)
     columns, kind = columns or Columns(), format or format_of(files[0])
@@ -162,9 +159,6 @@ def with_titles(named: Titled, source: Any, *, title: str | None = None) -> Titl
     The file is a text table, a Parquet table, JSON lines, or one JSON object by item id, whose
     values are texts or lists of attributes. A table whose first field is a number has no header:
     its first two columns are item and title.
-
-    Args:
-        title: column of the titles; one of the usual names where not given.
     """
     import polars as pl
 
