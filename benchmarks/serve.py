@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.lines import append, comparison
 from benchmarks.plain.load import DOWNLOADS, NAME, OPEN, RATE, STREAM, downloads, mixed, steady
 from benchmarks.plain.servers import nginx_server, resident_bytes, static_server
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from tests.serve.making import servable
 from tests.serve.server import Server
 from tests.serve.test_crash import killed

@@ -24,7 +24,7 @@ from elasticrec.compression.codes import Codes, assemble
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.files import save_bytes
 from elasticrec.ordering.order import OrderConfig, make_order
-from elasticrec.stream.index import copy_prefix
+from elasticrec.stream.chunk import copy_prefix
 from elasticrec.stream.writer import Facts, stream_parts
 
 ITEMS, BLOCKS, RESIDUAL, STAGES, SLOTS = 91_599, 16, 16, 6, 64

@@ -30,7 +30,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import Evaluation, Part, holders
 from elasticrec.model import Model
 from elasticrec.ordering.order import make_order
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from elasticrec.training.table import popularity_factors
 from experiments import command, comparing, default, equal_bytes, lines, rivals, tables
 from experiments.baselines.quantisers import QUANTISERS

@@ -29,7 +29,7 @@ from elasticrec.ordering.order import OrderConfig
 from elasticrec.ordering.search import FoundOrder
 from elasticrec.pipeline import fit
 from elasticrec.presets import PRESETS, Preset
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from elasticrec.stream.picture import Line
 from experiments import command, comparing, figures, lines, tables
 from experiments.command import Task

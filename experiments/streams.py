@@ -21,8 +21,8 @@ from elasticrec.ordering.order import Order
 from elasticrec.ordering.search import FoundOrder, OrderSearchConfig, find_order
 from elasticrec.presets import Preset
 from elasticrec.stages import code_items
+from elasticrec.stream.chunk import StreamIndex, index_of
 from elasticrec.stream.curve import prefix_composition
-from elasticrec.stream.index import StreamIndex, index_of
 from elasticrec.stream.writer import Facts, stream_parts
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.table import BlockTable

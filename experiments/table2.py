@@ -24,7 +24,7 @@ from elasticrec.data.split import Split
 from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.ordering.order import Order, make_order
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from experiments import command, comparing, default, equal_bytes, figures, lines, tables, verdicts
 from experiments.baselines.neighbours import LISTS_ALONE
 from experiments.baselines.quantisers import QUANTISERS

@@ -13,8 +13,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from elasticrec.stream.index import index_of
-from elasticrec.stream.signing import public_bytes
+from elasticrec.stream.chunk import index_of
+from elasticrec.stream.side_files import public_bytes
 from scripts.kept_files import keep_files
 from tests.stream.golden import KEY, catalogue, stream, withdrawn
 from tests.stream.questions import answers, cuts, vectors

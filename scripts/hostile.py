@@ -12,7 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from elasticrec.stream.signing import public_bytes
+from elasticrec.stream.side_files import public_bytes
 from scripts.conformance import readable
 from scripts.kept_files import keep_files
 from tests.stream import hostile, hostile_beside, hostile_chunks, hostile_content

@@ -22,12 +22,12 @@ def test_plain_and_gzip_give_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(TEXT, mtime=0)[:-20], "gzip file is cut off"),
-        (gzip.compress(TEXT, mtime=0)[:-4], "gzip file is cut off"),
-        (gzip.compress(TEXT, mtime=0)[:5], "gzip file is cut off"),
-        (TEXT, "named .gz but not a sound gzip file"),
-        (gzip.compress(TEXT, mtime=0)[:-8] + b"\0" * 8, "not a sound gzip file"),
-        (gzip.compress(TEXT, mtime=0)[:15] + b"\xff" * 40, "gzip file is damaged"),
+        (gzip.compress(TEXT, mtime=0)[:-20], "is not a sound and whole gzip file"),
+        (gzip.compress(TEXT, mtime=0)[:-4], "is not a sound and whole gzip file"),
+        (gzip.compress(TEXT, mtime=0)[:5], "is not a sound and whole gzip file"),
+        (TEXT, "is not a sound and whole gzip file"),
+        (gzip.compress(TEXT, mtime=0)[:-8] + b"\0" * 8, "is not a sound and whole gzip file"),
+        (gzip.compress(TEXT, mtime=0)[:15] + b"\xff" * 40, "is not a sound and whole gzip file"),
         (gzip.compress(b"", mtime=0), "is empty"),
         (b"", "is empty"),
     ],

@@ -15,8 +15,8 @@ from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.recommending import Ranker
 from elasticrec.space import Budget
+from elasticrec.stream.chunk import read_index
 from elasticrec.stream.curve import evaluate_stream
-from elasticrec.stream.index import read_index
 
 pytest.importorskip("torch")
 

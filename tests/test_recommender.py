@@ -17,7 +17,7 @@ from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.errors import InputError
 from elasticrec.model import Model
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 
 pytest.importorskip("torch")
 

@@ -11,7 +11,7 @@ from elasticrec.errors import InputError
 from elasticrec.serve import page
 from elasticrec.serve.models import Models, check_models
 from elasticrec.serve.monitoring import Metrics
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from elasticrec.stream.publish import publish
 from tests.cli.running import refused, run, run_json
 from tests.serve.making import servable

@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from elasticrec.serve.config import ServeConfig
 from elasticrec.serve.connections import BACKLOG
+from elasticrec.serve.middleware import ServeConfig
 
 
 def main(folder: str, port: str) -> None:

@@ -18,8 +18,8 @@ from elasticrec.rule.customize import Rule
 from elasticrec.rule.levels import Levels
 from elasticrec.space import Budget, Composition
 from elasticrec.stages import Report
+from elasticrec.stream.chunk import StreamIndex, read_index
 from elasticrec.stream.curve import curve_persons, evaluate_composition, prefix_composition
-from elasticrec.stream.index import StreamIndex, read_index
 
 LONGEST_HISTORY = 40
 """The reader has at most so many items, unless she is named: her list fits a page."""

@@ -11,7 +11,7 @@ from elasticrec.files import save_bytes
 from elasticrec.model import Model
 from elasticrec.model_folder import plain
 from elasticrec.presets import Preset
-from elasticrec.stream.curve import LINES, whom
+from elasticrec.stream.curve import LINES, table_of, whom
 
 FEW_PAIRS = 10
 """Train pairs per item below which more data are said to help."""
@@ -64,12 +64,12 @@ def enough_bytes(curve: dict[str, Any]) -> int:
 
 def save_card(model: Model, path: Path) -> None:
     """Write the model card."""
-    split, about = model.split, model.about
+    split, about, said = model.split, model.about, verdict(model)
     parts = [
         "---\nlibrary_name: elasticrec\ntags: [recommender, on-device, elasticrec]\n---",
         f"# {split.name}",
         f"A recommender of {split.n_items:,} items that `elasticrec fit` made on "
-        f"{about['trained']}. {_sentence(verdict(model))}",
+        f"{about['trained']}. {said[0].upper()}{said[1:]}.",
         "## Data",
         f"{split.n_users:,} users, {split.n_items:,} items. {_parts(split)}",
         "## Recipe",
@@ -91,10 +91,6 @@ def _parts(split: Split) -> str:
             f"trained anew on it as well, {train} interactions in all. {test} are left for tests."
         )
     return f"{train} interactions to train on, {validation} to choose by, {test} for tests."
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def _recipe(about: dict[str, Any]) -> str:
@@ -121,10 +117,8 @@ def _dotted(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 def _table(curve: dict[str, Any]) -> str:
     """The curve as a Markdown table."""
-    metrics = [name for name in curve["points"][0] if "@" in name]
-    rows = [[f"{p['bytes']:,} bytes", *(f"{p[m]:.4f}" for m in metrics)] for p in curve["points"]]
-    rows += [[label, *(f"{curve[n][m]:.4f}" for m in metrics)] for n, label in LINES.items()]
-    lines = [["file", *metrics], ["---", *["--:"] * len(metrics)], *rows]
+    heads, *rows = table_of(curve)
+    lines = [heads, ["---", *["--:"] * len(heads[1:])], *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"Measured on {whom(curve)}.\n\n{table}"
 

@@ -93,12 +93,8 @@ def opened(path: Path | str) -> Iterator[IO[bytes]]:
                 return
             with gzip.open(plain, "rb") as file:
                 yield cast("IO[bytes]", file)
-    except EOFError:
-        raise InputError(f"{path}: gzip file is cut off, expected a whole one") from None
-    except gzip.BadGzipFile as error:
-        raise InputError(f"{path}: named .gz but not a sound gzip file ({error})") from None
-    except zlib.error as error:
-        raise InputError(f"{path}: gzip file is damaged ({error})") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: is not a sound and whole gzip file ({error})") from None
 
 
 def read_bytes(path: Path | str) -> bytes:

@@ -19,7 +19,6 @@ from elasticrec.model import FILES, Model
 from elasticrec.model_folder import NAME, made_folder, place
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def default_hub() -> Path:
@@ -29,14 +28,9 @@ def default_hub() -> Path:
 
 
 def push(root: Path | str, repository: str, hub: Path | None = None) -> str:
-    """Put a finished model into a hub folder as its newest version; says which version it is.
+    """Put a finished model into a hub folder (by default this machine's); its new version.
 
     Earlier versions stay, and files that two versions share are there once.
-
-    Args:
-        root: the model's folder; every part is checked against its hash.
-        repository: `owner/name`.
-        hub: the hub folder; by default this machine's.
     """
     base = _base(repository, hub)
     model = Model.open(root)
@@ -84,16 +78,13 @@ def pull(
 
 def _version(base: Path, repository: str, version: str) -> str:
     """The snapshot that a ref names, or that is named itself."""
-    if _COMMIT.fullmatch(version) and (base / "snapshots" / version).is_dir():
-        return version
-    refs = {path.name: path for path in (base / "refs").glob("*")}
-    if version not in refs:
-        known = ", ".join(sorted(refs)) or "none"
-        raise InputError(f"{base}: has no version {version!r} of {repository}, it has {known}")
-    found = refs[version].read_text(encoding="utf-8", errors="replace").strip()
-    if not _COMMIT.fullmatch(found):
-        raise InputError(f"{refs[version]}: is damaged, expected 40 hex digits")
-    return found
+    known = {path.name: path.name for path in (base / "snapshots").glob("*")}
+    for path in (base / "refs").glob("*"):
+        known[path.name] = path.read_text(encoding="utf-8", errors="replace").strip()
+    if known.get(version) not in known:
+        listed = ", ".join(sorted(known)) or "none"
+        raise InputError(f"{base}: has no version {version!r} of {repository}, it has {listed}")
+    return known[version]
 
 
 def _base(repository: str, hub: Path | None) -> Path:

@@ -38,8 +38,8 @@ class Ranker:
 
     def __init__(self, model: Model, budget: Budget | None = None) -> None:
         from elasticrec.evaluation.measure import Scorer, Votes
+        from elasticrec.stream.chunk import read_index
         from elasticrec.stream.curve import prefix_composition
-        from elasticrec.stream.index import read_index
 
         self.model, self.split = model, model.split
         self.histories = Histories(self.split)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from tests.cli.running import refused, run, run_json
 
 OPTIONS = st.lists(st.sampled_from(["--json", "from the stream"]), unique=True)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from elasticrec.stream.side_files import WithdrawnList
 from tests.cli.running import refused, run
 from tests.serve.making import servable
@@ -103,7 +103,7 @@ def test_a_list_may_be_empty_but_not_of_something_else(tiny_model, tmp_path):
     out.unlink()
     items.write_text("x\ny\n")
     line = refused("withdraw", tiny_model.root, items, "-o", out)
-    assert "none of 2 ids is known, the first is 'x'" in line
+    assert "none of the items given is known; ids look like" in line
     assert "No such file" in refused("withdraw", tiny_model.root, tmp_path / "no.txt", "-o", out)
     items.write_text(str(tiny_model.split.item_ids.values[0]))
     line = refused("withdraw", tiny_model.root, items, "-o", out, "--sign", items)

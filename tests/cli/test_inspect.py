@@ -3,7 +3,7 @@
 import pytest
 
 from elasticrec.model import Model
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from tests.cli.running import refused, run, run_json
 
 

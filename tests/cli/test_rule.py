@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from elasticrec.cli.main import app
 from elasticrec.model import Model
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from tests.rule.model import make_model
 
 QUICK = [

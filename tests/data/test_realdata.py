@@ -4,8 +4,8 @@ import pytest
 
 from elasticrec.data.preparation import PrepareConfig, prepare
 from elasticrec.data.readers.lists import read_lists
-from elasticrec.data.sequence import informative_order
 from elasticrec.data.split import PARTS, count
+from elasticrec.data.splitting import informative_order
 
 pytestmark = pytest.mark.realdata
 
@@ -34,21 +34,6 @@ def test_counts_are_the_published_ones(real_data, name):
     ordered = name != "amazon-book"
     assert (split.name, split.kind) == (name, f"published-{'last' if ordered else 'random'}")
     assert (split.train.order is not None) == ordered
-
-
-@pytest.mark.parametrize(
-    ("name", "first"),
-    [
-        ("gowalla", (343, 8975)),
-        ("yelp2018", ("nkN_do3fJ9xekchVC-v68A", "na4Th5DrNauOv-c43QQFvA")),
-        ("amazon-book", ("A3GT2VY34AXBOJ", "0060090383")),
-    ],
-)
-def test_original_ids_come_from_the_lists_beside(real_data, name, first):
-    folder = real_data / name
-    train, _ = read_lists([folder / PUBLISHED[name][0], folder / "test.txt.gz"], id_lists=True)
-    assert (train.user_ids.of_number(0), train.item_ids.of_number(0)) == first
-    assert (len(train.user_ids), len(train.item_ids)) == PUBLISHED[name][1:3]
 
 
 def test_lists_in_the_order_of_time_are_told_from_others(real_data, rng):

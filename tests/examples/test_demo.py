@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from elasticrec.cli.main import app
 from elasticrec.errors import InputError
 from elasticrec.presets import PRESETS
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from elasticrec_demo.page import write_page
 from elasticrec_demo.showing import spread
 from tests.cli.running import refused

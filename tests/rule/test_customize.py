@@ -14,7 +14,7 @@ from elasticrec.rule.customize import Rule
 from elasticrec.rule.evolution import Found, Seen
 from elasticrec.rule.randomizer import uniform
 from elasticrec.space import Budget
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 
 from .conftest import half_way
 from .model import PRINTED, QUICK, make_model

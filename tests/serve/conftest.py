@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from elasticrec.serve.config import ServeConfig
+from elasticrec.serve.middleware import ServeConfig
 from elasticrec.serve.tokens import Keys
 from tests.serve.client import Running
 from tests.serve.making import servable

@@ -62,7 +62,7 @@ def _order(n_items, columns, slots):
 
 
 def _curve(model, n_items):
-    from elasticrec.stream.index import read_index
+    from elasticrec.stream.chunk import read_index
 
     index = read_index(model.stream_path)
     whole, least = index.ends[-1], index.head.least

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elasticrec.serve.app import CACHED
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from elasticrec.stream.side_files import WithdrawnList
 
 STREAM = "/models/books/stream.elastic"
@@ -159,7 +159,7 @@ def test_any_range_is_a_slice_of_the_stream(shared, whole, start, stop):
 
 @pytest.fixture(scope="module")
 def shared(made_models):
-    from elasticrec.serve.config import ServeConfig
+    from elasticrec.serve.middleware import ServeConfig
     from tests.serve.client import Running
 
     with Running(ServeConfig((made_models,))) as running:

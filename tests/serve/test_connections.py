@@ -14,7 +14,7 @@ import pytest
 
 from elasticrec.errors import InputError
 from elasticrec.serve import connections
-from elasticrec.serve.config import ServeConfig
+from elasticrec.serve.middleware import ServeConfig
 from tests.serve.server import free_port
 
 STREAM = b"GET /models/large/stream.elastic HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -220,7 +220,7 @@ def test_the_limit_of_open_files_is_raised():
 ACCEPT = """
 import os, resource, socket, sys, threading, time
 from pathlib import Path
-from elasticrec.serve.config import ServeConfig
+from elasticrec.serve.middleware import ServeConfig
 from elasticrec.serve.connections import Server
 from elasticrec.serve.monitoring import to_json_lines
 

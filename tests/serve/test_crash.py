@@ -63,7 +63,7 @@ def killed(root, log, rounds, rng):
     The server is killed in every other round, and in the others told to end, when it finishes what
     it began.
     """
-    from elasticrec.stream.index import read_index
+    from elasticrec.stream.chunk import read_index
 
     path = root / "stream.elastic"
     expected = hashlib.sha256(

@@ -10,7 +10,7 @@ from elasticrec.cli.main import load_command
 load_command("serve")
 from elasticrec.serve import connections
 from elasticrec.serve.app import create_app
-from elasticrec.serve.config import ServeConfig
+from elasticrec.serve.middleware import ServeConfig
 import httpx
 
 async def main():

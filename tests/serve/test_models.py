@@ -128,7 +128,7 @@ def test_folders_are_found_by_their_names(models, tmp_path):
 CODE = """
 import sys
 from pathlib import Path
-from elasticrec.serve.config import ServeConfig
+from elasticrec.serve.middleware import ServeConfig
 from tests.serve.client import Running
 
 written = []

@@ -9,8 +9,8 @@ import pytest
 
 from elasticrec.files import demo_folder
 from elasticrec.serve.page import FOLDER
+from elasticrec.stream.chunk import index_of
 from elasticrec.stream.curve import prefix_composition
-from elasticrec.stream.index import index_of
 
 ANSWER = """
 for await (const line of (await import('node:readline')).createInterface(process.stdin)) {

@@ -15,7 +15,7 @@ from elasticrec.cli.main import app
 from elasticrec.errors import InputError
 from elasticrec.serve import page
 from elasticrec.stream import publish as module
-from elasticrec.stream.index import read_index
+from elasticrec.stream.chunk import read_index
 from elasticrec.stream.publish import publish
 from elasticrec.stream.side_files import WithdrawnList
 from tests.serve.making import servable
@@ -133,7 +133,7 @@ def test_a_reader_sees_the_old_list_or_the_new_one(books, tmp_path, monkeypatch)
 
 def test_signing(books, tmp_path):
     pytest.importorskip("cryptography")
-    from elasticrec.stream.signing import load_key, new_key
+    from elasticrec.stream.side_files import load_key, new_key
 
     public = bytes.fromhex(new_key(tmp_path / "key").read_text())
     model_id = read_index(books / "stream.elastic").head.model_id.hex()

@@ -127,14 +127,10 @@ def test_a_key_given_twice_is_refused():
 def test_signing_refuses_what_it_cannot_sign():
     with pytest.raises(InputError, match="no key to sign with"):
         Keys({}).sign("books", "u1", 60)
-    with pytest.raises(InputError, match="a model of 0 characters"):
-        KEYS.sign("", "u", 60)
-    with pytest.raises(InputError, match="a user of 0 characters"):
-        KEYS.sign("books", "", 60)
     with pytest.raises(InputError, match="a token for 0 seconds"):
         KEYS.sign("books", "u", 0)
     with pytest.raises(InputError, match="expected at most 2048"):
-        KEYS.sign("books", "é" * 256, 60)
+        KEYS.sign("books", "é" * 300, 60)
 
 
 def test_bearer_headers():

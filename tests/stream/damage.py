@@ -6,9 +6,8 @@ import zlib
 from dataclasses import dataclass, replace
 from functools import cache
 
-from elasticrec.stream.chunk import ChunkHeader, link_to, seal
+from elasticrec.stream.chunk import ChunkHeader, index_of, link_to, seal
 from elasticrec.stream.format import Head, head_bytes
-from elasticrec.stream.index import index_of
 from tests.stream.golden import KEY, stream
 from tests.stream.worlds import World
 

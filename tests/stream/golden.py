@@ -10,7 +10,6 @@ from elasticrec.stream import side_files
 from elasticrec.stream.chunk import stored_ids
 from elasticrec.stream.format import Head
 from elasticrec.stream.side_files import WithdrawnList
-from elasticrec.stream.signing import sign_head
 from elasticrec.stream.writer import Facts, stream_parts
 from tests.stream.making import MadeCodes, MadeNeighbours, MadeOrder, stages
 
@@ -113,7 +112,7 @@ def stream(world):
     order = MadeOrder.of(world.climbs)
     head, *chunks = stream_parts(*parts(world), order, facts=facts, ids=ids)
     if world.signed:
-        head = sign_head(Head.unpack(head), KEY).pack()
+        head = Head.unpack(head).signed(KEY).pack()
     return b"".join([head, *chunks])
 
 

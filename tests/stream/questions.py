@@ -4,9 +4,8 @@ import hashlib
 
 import numpy as np
 
-from elasticrec.stream.index import index_of
-from elasticrec.stream.side_files import vector_bytes
-from elasticrec.stream.signing import public_bytes
+from elasticrec.stream.chunk import index_of
+from elasticrec.stream.side_files import public_bytes, vector_bytes
 from tests.stream.golden import KEY, Stream
 from tests.stream.reference import Reference
 from tests.stream.worlds import WORLDS

@@ -10,7 +10,7 @@ from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.interactions import Pairs
 from elasticrec.evaluation.measure import Scorer, Votes
 from elasticrec.ordering.order import OrderConfig, make_order
-from elasticrec.stream.index import index_of
+from elasticrec.stream.chunk import index_of
 from elasticrec.stream.side_files import vector_bytes
 from elasticrec.stream.writer import Facts, stream_parts
 from tests.stream.making import random_parts

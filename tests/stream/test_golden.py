@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from elasticrec.stream.index import index_of
-from elasticrec.stream.signing import public_bytes
+from elasticrec.stream.chunk import index_of
+from elasticrec.stream.side_files import public_bytes
 from scripts import conformance
 from tests.stream.golden import KEY, stream
 from tests.stream.making import kept_files

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elasticrec.stream.signing import public_bytes
+from elasticrec.stream.side_files import public_bytes
 from scripts import hostile
 from tests.stream.damage import KEY, SOUND, Draft, draft, sound, sound_head
 from tests.stream.golden import catalogue, withdrawn

@@ -33,7 +33,6 @@ def test_payloads_of_text():
         (["x", ""], "text", "the id of item 1 has 0 bytes"),
         (["x" * 65_536], "text", "65536 bytes, expected 1 to 65535"),
         (["\ud800"], "text", "no Unicode text"),
-        (["x", "x"], "text", "twice"),
     ],
 )
 def test_ids_that_cannot_be_stored_are_refused(values, kind, words):

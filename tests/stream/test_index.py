@@ -1,8 +1,8 @@
 import pytest
 
 from elasticrec.errors import InputError
+from elasticrec.stream.chunk import copy_prefix, index_of, read_index
 from elasticrec.stream.format import StreamError
-from elasticrec.stream.index import copy_prefix, index_of, read_index
 from tests.stream.damage import draft, sound, sound_head
 from tests.stream.hostile import of_length
 from tests.stream.hostile_chunks import of_one_item_each

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from elasticrec.errors import InputError
 from elasticrec.files import save_bytes
 from elasticrec.ordering.order import OrderConfig, make_order
-from elasticrec.stream.chunk import CHUNK_HEADER
+from elasticrec.stream.chunk import CHUNK_HEADER, copy_prefix, index_of, read_index
 from elasticrec.stream.cutting import largest_chunk
 from elasticrec.stream.format import ID_KINDS
-from elasticrec.stream.index import copy_prefix, index_of, read_index
 from elasticrec.stream.writer import Facts, stream_parts
 from tests.stream.making import random_parts, random_stream
 

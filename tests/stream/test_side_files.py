@@ -6,8 +6,7 @@ import pytest
 from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
 from elasticrec.stream.format import StreamError
-from elasticrec.stream.side_files import WithdrawnList, catalogue, vector_bytes
-from elasticrec.stream.signing import public_bytes
+from elasticrec.stream.side_files import WithdrawnList, catalogue, public_bytes, vector_bytes
 from tests.stream.damage import KEY, MODEL, sound
 from tests.stream.hostile_beside import withdrawn_lists
 from tests.stream.reference import Reference

@@ -5,7 +5,7 @@ import pytest
 
 from elasticrec.errors import InputError
 from elasticrec.stream.format import Head
-from elasticrec.stream.signing import load_key, new_key, public_bytes, sign_head
+from elasticrec.stream.side_files import load_key, new_key, public_bytes
 from tests.stream.damage import sound
 from tests.stream.golden import KEY
 from tests.stream.reference_file import RefusedError, StreamFile
@@ -22,8 +22,8 @@ def test_a_new_key_is_private_and_its_public_half_is_beside_it(tmp_path):
 
 def test_a_signature_covers_the_head():
     head = Head.unpack(sound())
-    assert sign_head(replace(head, signature=bytes(64)), KEY) == head
-    StreamFile(sign_head(head, KEY).pack() + sound()[len(head.pack()) :], public_bytes(KEY))
+    assert replace(head, signature=bytes(64)).signed(KEY) == head
+    StreamFile(head.signed(KEY).pack() + sound()[len(head.pack()) :], public_bytes(KEY))
     changed = replace(head, sequence=8).pack() + sound()[len(head.pack()) :]
     with pytest.raises(RefusedError, match="wrong signature"):
         StreamFile(changed, public_bytes(KEY))

@@ -70,10 +70,6 @@ def _reading(
     validation: Annotated[
         str | None, Option(help="With --test: last or random eighth of train; else by the data.")
     ] = None,
-    id_lists: Annotated[
-        bool,
-        Option("--id-lists", help="Lists: ids from user_list.txt and item_list.txt beside SOURCE."),
-    ] = False,
     titles: Annotated[Path | None, Option(help="A table or JSON file of items' titles.")] = None,
     title: Annotated[str | None, Option(help="Column of the titles in that file.")] = None,
     name: Annotated[str | None, Option(help="Name of the data set in results.")] = None,
@@ -101,7 +97,7 @@ def _engine(
 
 def reads_interactions(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of `_reading`, whose result it gets as `reading`."""
-    return _with_options(command, command, _reading, "reading")
+    return with_options(command, command, _reading, "reading")
 
 
 def by_engine(command: Callable[..., None]) -> Callable[..., None]:
@@ -111,10 +107,10 @@ def by_engine(command: Callable[..., None]) -> Callable[..., None]:
         with engine:
             command(**given)
 
-    return _with_options(run, command, _engine, "engine")
+    return with_options(run, command, _engine, "engine")
 
 
-def _with_options(
+def with_options(
     run: Callable[..., None], command: Callable[..., None], made: Callable[..., Any], name: str
 ) -> Callable[..., None]:
     """`run` as the command, with the parameters of `made`, whose result it gets by a name.
@@ -149,12 +145,7 @@ def configured_as(
 def configured(
     base: str | Preset, settings: list[str] | None = None, seed: int | None = None
 ) -> Preset:
-    """A preset, or the one of a name, with some settings changed.
-
-    Args:
-        settings: texts such as `train.epochs=8` or `compression.min_support=5`.
-        seed: the seed of every stage, where given.
-    """
+    """A preset, or the one of a name, with some settings such as `train.epochs=8` changed."""
     from elasticrec.presets import preset
 
     chosen = preset(base) if isinstance(base, str) else base

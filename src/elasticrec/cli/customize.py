@@ -39,8 +39,8 @@ def customize(
     from elasticrec.addresses import fetched
     from elasticrec.model import Model
     from elasticrec.space import Budget
+    from elasticrec.stream.chunk import copy_prefix
     from elasticrec.stream.curve import customize_model
-    from elasticrec.stream.index import copy_prefix
 
     size = Budget.parse(budget)
     check_writable(output)
@@ -90,6 +90,7 @@ def vector(
     Example:
       elasticrec vector MODEL --user 42 -o 42.vector
     """
+    from elasticrec.data.histories import Histories
     from elasticrec.model import Model
     from elasticrec.stream.side_files import vector_bytes
 
@@ -99,9 +100,7 @@ def vector(
     if vectors is None:
         said = f"base {opened.table.base} has no user vectors, a device needs only a history"
         raise InputError(f"{model}: {said}")
-    number = int(opened.split.user_ids.numbers([user])[0])
-    if number < 0:
-        raise InputError(f"no user {user!r} in the data")
+    number = int(Histories(opened.split).user(user)[0])
     if not vectors[number].any():
         raise InputError(f"nothing was learned of user {user!r}: the vector is 0")
     content = vector_bytes(vectors[number], opened.id)
@@ -126,24 +125,16 @@ def withdraw(
     Example:
       elasticrec withdraw MODEL recalled.txt -o withdrawn.elastic --sequence 3
     """
-    import logging
-
     import numpy as np
 
+    from elasticrec.data.histories import Histories
     from elasticrec.model import Model
-    from elasticrec.stream.side_files import WithdrawnList
-    from elasticrec.stream.signing import load_key
+    from elasticrec.stream.side_files import WithdrawnList, load_key
 
     check_writable(output)
     opened = Model.open(model)
-    ids = read_ids(items)
-    numbers = np.asarray(opened.split.item_ids.numbers(ids))
-    unknown = int((numbers < 0).sum())
-    if ids and unknown == len(ids):
-        raise InputError(f"{items}: none of {unknown} ids is known, the first is {ids[0]!r}")
-    if unknown:
-        logging.getLogger(__name__).warning("%d of %d ids are unknown, skipped", unknown, len(ids))
-    known = np.unique(numbers[numbers >= 0])
+    ids, persons = read_ids(items), Histories(opened.split)
+    known = persons.of_items(ids).items if ids else np.zeros(0, np.int32)
     key = None if sign is None else load_key(sign)
     content = WithdrawnList(opened.id, known, sequence).pack(key)
     save_bytes(output, content)

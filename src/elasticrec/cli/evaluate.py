@@ -146,6 +146,7 @@ def curve(
     """
     from elasticrec.files import check_writable
     from elasticrec.model import Model
+    from elasticrec.stream.curve import table_of, whom
 
     found = Model.open(model).curve
     if output is not None:
@@ -155,21 +156,7 @@ def curve(
         save_curve(found, output, title=str(model))
     if json:
         return print_json(found)
-    _print_curve(found)
+    heads, *rows = table_of(found)
+    print_table(heads, rows, title=f"measured on {whom(found)}")
     if output is not None:
         print(f"{output} written")
-
-
-def _print_curve(found: dict[str, Any]) -> None:
-    """Print a line per size, then the baselines."""
-    from elasticrec.stream.curve import LINES, whom
-
-    names = [name for name in found["points"][0] if "@" in name]
-    rows = [
-        [f"{p['bytes']:,}", f"{p['bytes_per_item']:.1f}", *(f"{p[name]:.4f}" for name in names)]
-        for p in found["points"]
-    ]
-    for line in LINES:
-        if line in found:
-            rows.append([LINES[line], "", *(f"{found[line][name]:.4f}" for name in names)])
-    print_table(["bytes", "per item", *names], rows, title=f"measured on {whom(found)}")

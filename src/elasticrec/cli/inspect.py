@@ -11,7 +11,7 @@ from elasticrec.cli._output import print_json
 from elasticrec.cli._settings import JSON
 
 if TYPE_CHECKING:
-    from elasticrec.stream.index import StreamIndex
+    from elasticrec.stream.chunk import StreamIndex
 
 
 def inspect(
@@ -26,7 +26,7 @@ def inspect(
       elasticrec inspect watch.elastic
     """
     from elasticrec.model import Model
-    from elasticrec.stream.index import read_index
+    from elasticrec.stream.chunk import read_index
 
     facts = _of_model(Model.open(path)) if path.is_dir() else _of_stream(read_index(path))
     if json:

@@ -16,11 +16,11 @@ from elasticrec.cli._output import PlainErrors
 
 COMMANDS = {
     "fit": "fit", "customize": "customize", "recommend": "recommend", "evaluate": "evaluate",
-    "curve": "evaluate", "inspect": "inspect", "serve": "serve", "publish": "publish",
+    "curve": "evaluate", "inspect": "inspect", "serve": "publish", "publish": "publish",
     "demo": "elasticrec_demo.command", "data": "data", "tune": "fit", "train": "fit",
     "compress": "fit", "order": "fit", "rule": "rule", "catalogue": "customize",
     "vector": "customize", "withdraw": "customize", "push": "publish", "pull": "publish",
-    "keys": "publish", "token": "serve",
+    "keys": "publish", "token": "publish",
 }  # fmt: skip
 """The module of each command, in the order in which `--help` lists them, the usual way first."""
 

@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 from elasticrec.cli._output import logged_to_stderr, print_json
-from elasticrec.cli._settings import DEVICE, JSON, SEED, configured
+from elasticrec.cli._settings import DEVICE, JSON, SEED, configured, with_options
 from elasticrec.cli.customize import IdKind
 
 if TYPE_CHECKING:
-    from elasticrec.rule.config import RuleConfig
     from elasticrec.rule.customize import Customized
 
 MODEL = Annotated[Path, Argument(help="A model folder.")]
-PRINTED = Annotated[
-    bool,
-    Option(
-        "--printed",
-        help="All as the paper prints it: whole f32 blocks, vectors only, 15,000 samples.",
-    ),
-]
-PRESET = Annotated[
-    str | None,
-    Option(help="The preset of the settings; by default `default`, or the paper's."),
-]
-SETTINGS = Annotated[
-    list[str] | None,
-    Option("--set", help="A setting as rule.stage.name=value; may be repeated."),
-]
-METRIC = Annotated[str | None, Option(help="What to search for: recall@K, ndcg@K or hit@K.")]
-SAMPLES = Annotated[int | None, Option(help="Compositions to measure and to fit on.")]
-
-
 rule = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+def _configured(
+    printed: Annotated[
+        bool,
+        Option(
+            "--printed",
+            help="All as the paper prints it: whole f32 blocks, vectors only, 15,000 samples.",
+        ),
+    ] = False,
+    preset: Annotated[
+        str | None,
+        Option(help="The preset of the settings; by default `default`, or the paper's."),
+    ] = None,
+    samples: Annotated[int | None, Option(help="Compositions to measure and to fit on.")] = None,
+    metric: Annotated[
+        str | None, Option(help="What to search for: recall@K, ndcg@K or hit@K.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        Option("--set", help="A setting as rule.stage.name=value; may be repeated."),
+    ] = None,
+    seed: SEED = 0,
+) -> Any:
+    """The `RuleConfig` of the options that both commands have."""
+    from elasticrec.errors import InputError
+
+    name = preset or ("paper-amazon-book" if printed else "default")
+    config = configured(name, settings, seed).rule
+    if printed and config.space.kind != "blocks":
+        raise InputError(f"--printed: preset {name} searches levels, expected one of the paper's")
+    measured = replace(
+        config.samples, n_samples=config.samples.n_samples if samples is None else samples,
+        metric=metric or config.samples.metric, seed=seed,
+    )  # fmt: skip
+    return replace(
+        config, space=replace(config.space, seed=seed), samples=measured,
+        estimator=replace(config.estimator, seed=seed),
+    )  # fmt: skip
+
+
+def searches(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of `_configured`, whose result it gets as `config`."""
+    return with_options(command, command, _configured, "config")
 
 
 @rule.callback()
@@ -51,6 +76,7 @@ def _rule() -> None:
 
 
 @rule.command()
+@searches
 def estimate(
     model: MODEL,
     budget: Annotated[
@@ -60,12 +86,7 @@ def estimate(
     held_out: Annotated[
         int, Option(help="Compositions of each budget to judge it by.", min=2)
     ] = 100,
-    printed: PRINTED = False,
-    preset: PRESET = None,
-    samples: SAMPLES = None,
-    metric: METRIC = None,
-    settings: SETTINGS = None,
-    seed: SEED = 0,
+    config: Any = None,
     device: DEVICE = "auto",
     json: JSON = False,
 ) -> None:
@@ -84,7 +105,6 @@ def estimate(
     from elasticrec.space import Budget
 
     budgets = [Budget.parse(text) for text in budget or []]
-    config = _configured(printed, preset, settings, samples, metric, seed)
     with logged_to_stderr(), extended(model) as opened:
         searcher = Rule(opened, config, device=device)
         fitted = searcher.estimator()
@@ -102,21 +122,17 @@ def estimate(
 
 
 @rule.command()
+@searches
 def customize(
     model: MODEL,
     budget: Annotated[str, Option("--budget", "-b", help="A size such as 5MB or 512KB.")],
     output: Annotated[
         Path, Option("--output", "-o", help="The stream to write, or a .npz as printed.")
     ],
-    printed: PRINTED = False,
-    preset: PRESET = None,
-    samples: SAMPLES = None,
-    metric: METRIC = None,
+    config: Any = None,
     ids: Annotated[
         IdKind, Option(help="Ids in the stream: item numbers (dense), or the shop's own.")
     ] = IdKind.dense,
-    settings: SETTINGS = None,
-    seed: SEED = 0,
     device: DEVICE = "auto",
     json: JSON = False,
 ) -> None:
@@ -139,40 +155,14 @@ def customize(
 
     size = Budget.parse(budget)
     check_writable(output)
-    config = _configured(printed, preset, settings, samples, metric, seed)
     with logged_to_stderr(), extended(model) as opened:
         searcher = Rule(opened, config, device=device, id_kind=ids.value)
-        made = searcher.customize(size, seed=seed)
+        made = searcher.customize(size, seed=config.samples.seed)
     searcher.save(made, output)
     if json:
         return print_json({"path": str(output), **made.about()})
     unit = "blocks" if config.space.kind == "blocks" else f"levels of {searcher.space.most}"
     print(_summary(output, made, unit))
-
-
-def _configured(
-    printed: bool,
-    preset: str | None,
-    settings: list[str] | None,
-    samples: int | None,
-    metric: str | None,
-    seed: int,
-) -> RuleConfig:
-    """The settings that the options ask for."""
-    from elasticrec.errors import InputError
-
-    name = preset or ("paper-amazon-book" if printed else "default")
-    config = configured(name, settings, seed).rule
-    if printed and config.space.kind != "blocks":
-        raise InputError(f"--printed: preset {name} searches levels, expected one of the paper's")
-    measured = replace(
-        config.samples, n_samples=config.samples.n_samples if samples is None else samples,
-        metric=metric or config.samples.metric, seed=seed,
-    )  # fmt: skip
-    return replace(
-        config, space=replace(config.space, seed=seed), samples=measured,
-        estimator=replace(config.estimator, seed=seed),
-    )  # fmt: skip
 
 
 def _summary(output: Path, made: Customized, unit: str) -> str:

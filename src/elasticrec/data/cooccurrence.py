@@ -39,11 +39,7 @@ def count_cooccurrence(
     A person with thousands of items tells little about any two of them. On Amazon-Book, lists of
     ten ranked a late validation a quarter better by 1/√|u| than by 1/|u|, and six per cent better
     than by plain cosines. Ties go to the lower item number.
-
-    Args:
-        user_power: p of 1/|u|^p, here a half.
-        item_power: q of 1/(|i||j|)^q, here a half.
-        min_support: users that must share two items for one to be listed with the other.
+    Two items are listed with each other only if `min_support` users share them.
     """
     from scipy.sparse import csr_matrix, diags
 

@@ -1,4 +1,7 @@
-"""Splitting: parts at random, by each user's last items, by one cut in time, or as published."""
+"""Splitting: parts at random, by each user's last items, by one cut in time, or as published.
+
+A recorded order is used where it is found to be an order in time.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,14 @@ log = logging.getLogger(__name__)
 
 Fractions = tuple[Share, Share, Share]
 """Shares of train, validation and test."""
+LEAST_Z = 4.0
+"""Smallest z score of a recorded order that is used."""
+SORTED_SHARE = 0.01
+"""Share of pairs against their items' usual direction; below it, lists are sorted by a key."""
+LEAST_REPEATS = 100
+"""Repeats of two items side by side that are needed to judge by their direction."""
+SHRINKAGE = 5.0
+"""Users added at the middle of the list when an item's mean place is learnt."""
 NO_ORDER = "has neither times nor a recorded order, expected one to split by the last items"
 
 
@@ -51,7 +62,7 @@ def split_in_order(
 
     A user's only item stays in train.
     """
-    _check_fractions(interactions, fractions)
+    _check_fractions(fractions)
     pairs = interactions.pairs
     n = pairs.per_user
     most = np.maximum(n - 1, 0)  # one item stays in train
@@ -73,18 +84,12 @@ def temporal_split(interactions: Interactions, fractions: Fractions) -> Split:
     """
     if interactions.times is None:
         raise InputError(f"{interactions.name}: has no times, expected a time column to split by")
-    _check_fractions(interactions, fractions)
+    _check_fractions(fractions)
     cuts = _cuts(interactions.times, np.cumsum(fractions)[:2], interactions.name)
     part = Spool(np.int8)
     for rows in stretches(len(interactions.times), interactions.times):
         part.add(np.searchsorted(cuts, interactions.times[rows], side="right"))
-    split = _parted(interactions, part.array(), "temporal", fractions)
-    log.info(
-        "%s: %.0f %% of the validation and %.0f %% of the test interactions belong to users with "
-        "train items", split.name, 100 * known_share(split, split.validation),
-        100 * known_share(split, split.test),
-    )  # fmt: skip
-    return split
+    return _parted(interactions, part.array(), "temporal", fractions)
 
 
 def _cuts(times: np.ndarray, shares: np.ndarray, name: str) -> np.ndarray:
@@ -108,13 +113,6 @@ def _cuts(times: np.ndarray, shares: np.ndarray, name: str) -> np.ndarray:
             "(the splits last and random need none)"
         )
     return np.array(cuts)
-
-
-def known_share(split: Split, *parts: Pairs) -> float:
-    """The share of the pairs of some parts that belong to users with train items."""
-    known = split.train.per_user > 0
-    n = sum(part.per_user[known].sum() for part in parts)
-    return float(n / max(sum(len(part) for part in parts), 1))
 
 
 def published_split(
@@ -169,14 +167,80 @@ def _parted(interactions: Interactions, part: np.ndarray, kind: str, fractions: 
     )  # fmt: skip
 
 
-def _check_fractions(interactions: Interactions, fractions: Fractions) -> None:
-    """Raise an error over shares that do not sum to 1, or where there is nothing to split."""
+def _check_fractions(fractions: Fractions) -> None:
+    """Raise an error over shares that do not sum to 1."""
     if len(fractions) != 3 or min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-9:
         raise ValueError(f"fractions are {fractions}, expected three shares that sum to 1")
-    if not len(interactions.pairs):
-        raise InputError(f"{interactions.name}: has no interactions, nothing to split")
 
 
 def _rounded(amounts: np.ndarray) -> np.ndarray:
     """Each amount as the nearest whole number, halves upward."""
     return np.floor(amounts + 0.5).astype(np.int64)
+
+
+def informative_order(pairs: Pairs, name: str) -> Pairs:
+    """The pairs, without their order if it is sorted by a key or no better than a shuffled one."""
+    if pairs.order is None:
+        return pairs
+    if is_sorted(pairs):
+        reason = "the recorded order of items is sorted by a fixed key"
+    else:
+        z = order_z_score(pairs)
+        if z >= LEAST_Z:
+            log.info("%s: the recorded order of items is used (z = %.1f)", name, z)
+            return pairs
+        reason = f"the recorded order of items is no better than a shuffled one (z = {z:.1f})"
+    log.info("%s: %s, so it is not used", name, reason)
+    return replace(pairs, order=None)
+
+
+def is_sorted(pairs: Pairs) -> bool:
+    """True where all users' lists follow one key, such as an id, a title or a popularity.
+
+    Two items next to each other in several lists then stand in the same direction each time,
+    and in lists sorted by item number all items rise or all fall.
+    """
+    users, items = pairs.users, np.concatenate(pairs.history()).astype(np.int64)
+    inside = users[1:] == users[:-1]
+    older, newer = items[:-1][inside], items[1:][inside]
+    if not len(older):
+        return True
+    rises = older < newer
+    if not SORTED_SHARE <= rises.mean() <= 1 - SORTED_SHARE:
+        return True
+    both = np.minimum(older, newer) * pairs.n_items + np.maximum(older, newer)
+    _, which, counts = np.unique(both, return_inverse=True, return_counts=True)
+    rising = np.bincount(which, weights=rises)
+    against = np.minimum(rising, counts - rising)[counts > 1].sum()
+    repeats = counts[counts > 1].sum()
+    return bool(repeats >= LEAST_REPEATS and against < SORTED_SHARE * repeats)
+
+
+def order_z_score(pairs: Pairs) -> float:
+    """The z score of the agreement between two halves of the users about the order of items.
+
+    For each user, the places of her items are correlated with the mean places of these items in
+    the other half. Over users, shuffled orders have a mean correlation of 0. Both halves give
+    nearly the same number, so only half of the users count in the standard error.
+    """
+    assert pairs.order is not None
+    users, n = pairs.users, pairs.per_user
+    place = (pairs.rank(pairs.order) + 0.5) / n[users] - 0.5  # mean 0 within each user
+    first_half = users % 2 == 0
+    expected = np.empty(len(pairs))
+    for learn in (first_half, ~first_half):
+        sums = np.bincount(pairs.items[learn], place[learn], minlength=pairs.n_items)
+        counts = np.bincount(pairs.items[learn], minlength=pairs.n_items)
+        expected[~learn] = (sums / (counts + SHRINKAGE))[pairs.items[~learn]]
+
+    def of_each(values: np.ndarray) -> np.ndarray:
+        """(U,) each user's sum of the values of her pairs."""
+        return np.bincount(users, values, minlength=len(n))
+
+    expected -= (of_each(expected) / np.maximum(n, 1))[users]
+    spread = of_each(expected**2) * of_each(place**2)
+    some = spread > 1e-20
+    agreement = of_each(expected * place)[some] / np.sqrt(spread[some])
+    if len(agreement) < 2 or not agreement.std():
+        return 0.0
+    return float(agreement.mean() / agreement.std() * np.sqrt(len(agreement) / 2))

@@ -16,7 +16,8 @@ from elasticrec.ordering.order import COLUMN, Order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.search_space import Space, even_sizes
 from elasticrec.space import Budget, Composition
-from elasticrec.stream.chunk import CHUNK_HEADER, COLUMN_ENTRY, neighbour_bytes
+from elasticrec.stream.chunk import CHUNK_HEADER
+from elasticrec.stream.cutting import COLUMN_ENTRY, neighbour_bytes
 from elasticrec.stream.format import FREE_CHUNKS, head_bytes
 
 NEVER = 2**50

@@ -20,9 +20,8 @@ from starlette.routing import Route
 
 from elasticrec.errors import InputError
 from elasticrec.serve import monitoring, page
-from elasticrec.serve.config import ServeConfig
 from elasticrec.serve.files import file_response, held, held_response
-from elasticrec.serve.middleware import REQUEST_ID, Problem, RequestMiddleware
+from elasticrec.serve.middleware import REQUEST_ID, Problem, RequestMiddleware, ServeConfig
 from elasticrec.serve.models import CATALOGUE, Models, Served
 from elasticrec.serve.monitoring import Metrics
 from elasticrec.serve.tokens import Keys, TokenError, bearer

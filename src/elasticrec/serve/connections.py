@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from elasticrec.errors import InputError
 from elasticrec.serve.app import create_app
-from elasticrec.serve.config import ServeConfig
+from elasticrec.serve.middleware import ServeConfig
 from elasticrec.serve.models import check_models
 from elasticrec.serve.monitoring import to_json_lines
 from elasticrec.serve.tokens import Keys

@@ -1,4 +1,4 @@
-"""The limits, request id, headers, log line and metrics of every request, and its refusals.
+"""ServeConfig, and what every request gets: limits, an id, headers, a log line and metrics.
 
 A refusal is a problem document (RFC 9457) with a type that programs can read.
 """
@@ -11,15 +11,18 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from elasticrec.serve.config import ServeConfig
+from elasticrec.errors import InputError
 from elasticrec.serve.monitoring import Metrics
+from elasticrec.settings import Range, check
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +41,40 @@ PREFLIGHT = {
     "access-control-allow-headers": "Accept, If-Match, If-None-Match, If-Range, Range",
     "access-control-max-age": "86400",
 }
+
+
+@dataclass(frozen=True)
+class ServeConfig:
+    """The models to serve, and the limits within which they are served."""
+
+    models: tuple[Path | str, ...]
+    """Model folders, or folders of model folders, or addresses of such; a model is called as its
+    folder is."""
+    keys: Path | None = None
+    """The file with the keys of tokens; by default the environment holds them."""
+    poll_seconds: Annotated[float, Range(0.01, 1e6)] = 5
+    """Seconds between looks at the model folders for new versions."""
+    connections: Annotated[int, Range(8, 10**6)] = 4_000
+    """Open connections; beyond them the one that has waited longest for a request is closed."""
+    requests: Annotated[int, Range(1, 10**6)] = 2_000
+    """Requests that are answered at the same time, downloads included."""
+    url_bytes: Annotated[int, Range(128, 10**6)] = 2_048
+    """The longest path and query."""
+    header_bytes: Annotated[int, Range(512, 10**7)] = 16_384
+    """The longest request line and headers."""
+    header_seconds: Annotated[float, Range(0.1, 1e6)] = 10
+    """Seconds that a client has to send the headers of a request."""
+    idle_seconds: Annotated[float, Range(0.1, 1e6)] = 30
+    """Seconds after which a connection without requests is closed."""
+    stall_seconds: Annotated[float, Range(0.01, 1e6)] = 60
+    """Seconds that a client may take nothing of its download; less where many others wait."""
+    shutdown_seconds: Annotated[int, Range(0, 10**6)] = 120
+    """Seconds that downloads may go on after the service was told to end."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if not self.models:
+            raise InputError("no model folder was given, expected at least one")
 
 
 PREFIX = "urn:elasticrec:problem:"

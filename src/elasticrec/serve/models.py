@@ -25,7 +25,7 @@ from elasticrec.serve.files import InMemory, OpenFile, held
 from elasticrec.serve.middleware import Problem
 from elasticrec.serve.mirror import Mirror
 from elasticrec.serve.monitoring import Metrics
-from elasticrec.stream.index import StreamIndex
+from elasticrec.stream.chunk import StreamIndex
 from elasticrec.stream.publish import NAME, models_document
 from elasticrec.stream.release import WITHDRAWN, Release
 from elasticrec.stream.side_files import vector_bytes

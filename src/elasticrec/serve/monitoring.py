@@ -113,9 +113,7 @@ def _braces(labels: Mapping[str, str]) -> str:
 
 def _number(value: float) -> str:
     """A number as Prometheus spells it."""
-    if math.isinf(value):
-        return "+Inf"
-    return str(int(value)) if value == int(value) else repr(value)
+    return "+Inf" if math.isinf(value) else f"{value:.15g}"
 
 
 def _resident_bytes() -> int:

@@ -28,8 +28,6 @@ LEAST_BYTES = 32
 """The shortest key."""
 LONGEST = 2_048
 """No token has more characters."""
-LONGEST_NAME = 256
-"""No user id and no name of a model has more characters."""
 _KEY_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
@@ -54,17 +52,13 @@ class Keys:
         """Keys from a file, else from the environment; none where neither has any."""
         if path is None:
             return cls.parse(os.environ.get(VARIABLE, ""), VARIABLE)
-        try:
-            return cls.parse(path.read_text(encoding="utf-8"), str(path))
-        except UnicodeDecodeError:
-            raise InputError(f"{path}: is not text, expected lines like name:base64") from None
+        return cls.parse(path.read_text(encoding="utf-8", errors="replace"), str(path))
 
     @classmethod
     def parse(cls, text: str, source: str) -> Keys:
         """Keys from `name:base64` entries, one per line or with commas between; # starts a comment.
 
-        Args:
-            source: the name that errors use; the keys themselves are never shown.
+        Errors name their source and never show them.
         """
         found: dict[str, bytes] = {}
         lines = [line.partition("#")[0] for line in text.splitlines()]
@@ -89,10 +83,6 @@ class Keys:
                 f"no key to sign with: name a file by --keys, or set {VARIABLE}; "
                 "`elasticrec token --new-key` makes one"
             )
-        for what, text in (("model", model), ("user", user)):
-            if not 1 <= len(text) <= LONGEST_NAME:
-                expected = f"expected 1 to {LONGEST_NAME}"
-                raise InputError(f"a {what} of {len(text)} characters, {expected}")
         if not 1 <= seconds <= 10**9:
             raise InputError(f"a token for {seconds} seconds, expected 1 to 10^9")
         until = int((time.time() if now is None else now) + seconds)

@@ -1,28 +1,40 @@
-"""Chunks of a stream: headers, checksums, links and payloads, as docs/stream-format.md says."""
+"""Chunks of a stream, as docs/stream-format.md says, and where they end in one."""
 
 from __future__ import annotations
 
 import hashlib
+import mmap
+import os
 import struct
 import zlib
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from pathlib import Path
 
 import numpy as np
 
-from elasticrec.compression.neighbours import Neighbours
 from elasticrec.data.ids import Ids
 from elasticrec.errors import InputError
-from elasticrec.stream.format import ID_KINDS, LINK
+from elasticrec.files import written_whole
+from elasticrec.stream.format import (
+    FREE_CHUNKS,
+    ID_KINDS,
+    LEAST_STRIDE,
+    LINK,
+    Head,
+    StreamError,
+    need,
+)
 
 CHUNK_HEADER = 32
 """Bytes before a chunk's payload."""
-COLUMN_ENTRY = 16
-"""Bytes that open one column in a chunk of columns."""
 LONGEST_TEXT = 2**16 - 1
 """Bytes of UTF-8 in one text id."""
 _CHUNK = struct.Struct("<IBBHIII12s")
 _CRC_AT = 16
+COPIED_AT_ONCE = 1 << 22
+"""Bytes held at once while a file is copied."""
 
 
 class Kind(IntEnum):
@@ -77,31 +89,6 @@ def link_to(chunk: bytes) -> bytes:
     return hashlib.sha256(chunk).digest()[:LINK]
 
 
-def neighbour_bytes(count: int, n_items: int) -> int:
-    """Payload bytes of one slot of `count` items (section 4)."""
-    full, rest = divmod(max(1, (n_items - 1).bit_length()), 8)
-    return full * count + rest * ((count + 7) // 8) + (count + 1) // 2
-
-
-def slot_payload(neighbours: Neighbours, slot: int, first: int, count: int) -> bytes:
-    """The payload of one slot of some items (section 4)."""
-    n_items = len(neighbours.numbers)
-    bits = max(1, (n_items - 1).bit_length())
-    numbers = neighbours.numbers[first : first + count, slot].astype(np.uint32)
-    rows = [(numbers >> 8 * row).astype(np.uint8).tobytes() for row in range(bits // 8)]
-    for bit in range(bits - bits % 8, bits):
-        rows.append(np.packbits((numbers >> bit & 1).astype(np.uint8), bitorder="little").tobytes())
-    votes = np.zeros(count + count % 2, dtype=np.uint8)
-    votes[:count] = neighbours.votes[first : first + count, slot]
-    rows.append((votes[0::2] | votes[1::2] << 4).tobytes())
-    return b"".join(rows)
-
-
-def column_entry(codebook: int, block: int, scale: int, gain: int, weights: np.ndarray) -> bytes:
-    """The 16 bytes that open one column (section 3)."""
-    return struct.pack("<HHHHff", codebook, block, scale, gain, *map(float, weights))
-
-
 @dataclass(frozen=True, eq=False)
 class StoredIds:
     """The ids of all items in item order, ready to be cut into payloads."""
@@ -140,8 +127,6 @@ def stored_ids(ids: Ids, kind: str) -> StoredIds:
     if kind not in ID_KINDS[1:]:
         raise InputError(f"ids of kind {kind!r}, expected u32, u64 or text")
     values = ids.values.tolist()
-    if len(set(values)) < len(values):
-        raise InputError("an id is given twice, expected different ids")
     if kind == "text":
         return _text([str(value) for value in values])
     size, letter = (4, "I") if kind == "u32" else (8, "Q")
@@ -166,3 +151,81 @@ def _text(values: list[str]) -> StoredIds:
             )
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return StoredIds("text", b"".join(encoded), ends)
+
+
+@dataclass(frozen=True)
+class StreamIndex:
+    """The head of a stream, or of a prefix, and the headers of its whole chunks."""
+
+    head: Head
+    headers: list[ChunkHeader]
+    ends: list[int]
+    """The byte after each whole chunk."""
+
+    def longest_prefix(self, budget_bytes: int) -> int:
+        """The end of the longest run of whole chunks within the budget."""
+        if budget_bytes < self.head.least:
+            raise InputError(
+                f"a budget of {budget_bytes} bytes, the smallest useful size of this stream is "
+                f"{self.head.least}"
+            )
+        return self.ends[bisect_right(self.ends, budget_bytes) - 1]
+
+
+def read_index(path: Path | str) -> StreamIndex:
+    """The index of a stream or of one of its prefixes."""
+    try:
+        with Path(path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            need(size > 0, "is empty, expected a stream")
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return index_of(data, size)
+    except StreamError as error:
+        raise StreamError(f"{path}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def index_of(data: bytes | mmap.mmap, size: int) -> StreamIndex:
+    """The index of a stream's first `size` bytes."""
+    head = Head.unpack(data[:1024])
+    need(size <= head.length, f"{size} bytes, expected at most the stream's length {head.length}")
+    headers: list[ChunkHeader] = []
+    ends: list[int] = []
+    at = 276 + len(head.empty)
+    while at < min(head.length, size):
+        number = len(ends)
+        need(
+            at + CHUNK_HEADER <= head.length,
+            f"chunk {number} starts at byte {at}, expected a chunk that ends at {head.length}",
+        )
+        if at + CHUNK_HEADER > size:
+            break
+        need(
+            at >= LEAST_STRIDE * (number - FREE_CHUNKS),
+            f"chunk {number} starts at byte {at}: the stream has too many small chunks",
+        )
+        header = ChunkHeader.unpack(data[at : at + CHUNK_HEADER])
+        end = at + header.chunk_bytes
+        need(end <= head.length, f"chunk {number} ends at {end}, the stream at {head.length}")
+        if end > size:
+            break
+        headers.append(header)
+        ends.append(end)
+        at = end
+    need(size >= head.least, f"{size} bytes, the smallest useful prefix has {head.least}")
+    need(head.least in ends, f"least is {head.least}, expected the end of a chunk")
+    return StreamIndex(head, headers, ends)
+
+
+def copy_prefix(path: Path | str, budget_bytes: int, out: Path | str) -> int:
+    """Write the longest prefix within a budget to `out`, whole or not at all; its bytes."""
+    end = read_index(path).longest_prefix(budget_bytes)
+    with Path(path).open("rb") as source, written_whole(out) as target:
+        left = end
+        while left:
+            part = source.read(min(left, COPIED_AT_ONCE))
+            need(bool(part), f"{path}: ends {left} bytes early, it changed while it was copied")
+            target.write(part)
+            left -= len(part)
+    return end

@@ -22,8 +22,7 @@ from elasticrec.model import Model
 from elasticrec.ordering.search import OrderSearchConfig, some_persons
 from elasticrec.settings import Count, Positive, check
 from elasticrec.space import Budget, Composition
-from elasticrec.stream.chunk import Kind
-from elasticrec.stream.index import StreamIndex, copy_prefix, read_index
+from elasticrec.stream.chunk import Kind, StreamIndex, copy_prefix, read_index
 from elasticrec.stream.writer import write_stream_of
 
 LINES = {"full": "trained vectors", "itemknn": "ItemKNN", "popularity": "popularity"}
@@ -94,6 +93,14 @@ def whom(curve: dict[str, Any]) -> str:
     """On whom a curve was measured, and when if not on what is shipped."""
     when = f", {curve['measured']}" if "measured" in curve else ""
     return f"{curve['users']:,} {curve['part']} users{when}"
+
+
+def table_of(curve: dict[str, Any]) -> list[list[str]]:
+    """A curve as rows of text: heads, then a line per size, then what stands beside it."""
+    metrics = [name for name in curve["points"][0] if "@" in name]
+    lines = [(f"{point['bytes']:,} bytes", point) for point in curve["points"]]
+    lines += [(label, curve[name]) for name, label in LINES.items()]
+    return [["file", *metrics], *([name, *(f"{p[m]:.4f}" for m in metrics)] for name, p in lines)]
 
 
 def curve_persons(
@@ -186,13 +193,9 @@ def customize_model(
         whole = Path(folder) / "stream.elastic"
         write_stream_of(model, whole, id_kind=id_kind)
         n_bytes = copy_prefix(whole, budget.n_bytes, output)
-    return {"bytes": n_bytes, "quality": _from_curve(model, _with_dense_ids(model, output))}
-
-
-def _with_dense_ids(model: Model, path: Path | str) -> int:
-    """Bytes of the prefix of a model's stream that holds no more codes than a file with ids."""
-    dense, held = read_index(model.stream_path), _held(read_index(path))[-1]
-    return dense.ends[bisect_right(_held(dense), held) - 1]
+    dense, held = read_index(model.stream_path), _held(read_index(output))[-1]
+    alike = dense.ends[bisect_right(_held(dense), held) - 1]
+    return {"bytes": n_bytes, "quality": _from_curve(model, alike)}
 
 
 def _held(index: StreamIndex) -> list[int]:

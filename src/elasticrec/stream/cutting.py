@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -12,18 +13,12 @@ from elasticrec.compression.codebooks import CODEWORDS
 from elasticrec.compression.codes import WHOLE_GAIN, Codes
 from elasticrec.compression.neighbours import Neighbours
 from elasticrec.errors import InputError
-from elasticrec.ordering.order import COLUMN, SLOT, Order
-from elasticrec.stream.chunk import (
-    CHUNK_HEADER,
-    COLUMN_ENTRY,
-    ChunkHeader,
-    Kind,
-    StoredIds,
-    column_entry,
-    neighbour_bytes,
-    slot_payload,
-)
-from elasticrec.stream.format import FREE_CHUNKS, LEAST_STRIDE, MAX_CODEBOOKS, MAX_SCALE, head_bytes
+from elasticrec.ordering.order import COLUMN, Order
+from elasticrec.stream.chunk import CHUNK_HEADER, ChunkHeader, Kind, StoredIds
+from elasticrec.stream.format import FREE_CHUNKS, LEAST_STRIDE, MAX_CODEBOOKS, head_bytes
+
+COLUMN_ENTRY = 16
+"""Bytes that open one column in a chunk of columns."""
 
 
 def largest_chunk(start: int) -> int:
@@ -48,6 +43,31 @@ def runs(order: Order, start: int, stop: int) -> list[tuple[int, int, int, int]]
     return joined
 
 
+def neighbour_bytes(count: int, n_items: int) -> int:
+    """Payload bytes of one slot of `count` items (section 4)."""
+    full, rest = divmod(max(1, (n_items - 1).bit_length()), 8)
+    return full * count + rest * ((count + 7) // 8) + (count + 1) // 2
+
+
+def slot_payload(neighbours: Neighbours, slot: int, first: int, count: int) -> bytes:
+    """The payload of one slot of some items (section 4)."""
+    n_items = len(neighbours.numbers)
+    bits = max(1, (n_items - 1).bit_length())
+    numbers = neighbours.numbers[first : first + count, slot].astype(np.uint32)
+    rows = [(numbers >> 8 * row).astype(np.uint8).tobytes() for row in range(bits // 8)]
+    for bit in range(bits - bits % 8, bits):
+        rows.append(np.packbits((numbers >> bit & 1).astype(np.uint8), bitorder="little").tobytes())
+    votes = np.zeros(count + count % 2, dtype=np.uint8)
+    votes[:count] = neighbours.votes[first : first + count, slot]
+    rows.append((votes[0::2] | votes[1::2] << 4).tobytes())
+    return b"".join(rows)
+
+
+def column_entry(codebook: int, block: int, scale: int, gain: int, weights: np.ndarray) -> bytes:
+    """The 16 bytes that open one column (section 3)."""
+    return struct.pack("<HHHHff", codebook, block, scale, gain, *map(float, weights))
+
+
 class Cutter:
     """Chunks in the making, and all that a reader would know after them."""
 
@@ -56,33 +76,24 @@ class Cutter:
     ) -> None:
         self.codes, self.neighbours, self.weights, self.ids = codes, neighbours, weights, ids
         self.n_items = codes.data.shape[1]
-        if ids is not None and len(ids) != self.n_items:
-            raise InputError(f"{len(ids)} ids of {self.n_items} items, expected one each")
         self.at = head_bytes(len(codes.empty) // 8)
         self.least = 0
         self.chunks: list[tuple[ChunkHeader, bytes]] = []
         self.books: dict[int, int] = {}
         self.opened = 0
-        self.scales = np.zeros(len(codes.empty) // 8, dtype=np.int64)
         self.known = 0
-        self.has = np.zeros((2, self.n_items), dtype=np.uint16)
 
     def cut(self, order: Order, least_climbs: int) -> list[tuple[ChunkHeader, bytes]]:
         """The unsealed chunks of all climbs."""
-        n_climbs = len(order.kind)
-        if not 1 <= least_climbs <= n_climbs:
-            raise InputError(f"least_climbs {least_climbs}, expected 1 to {n_climbs} climbs")
         for run in runs(order, 0, least_climbs):
             self.climb(*run)
         self.least = self.at
-        for run in runs(order, least_climbs, n_climbs):
+        for run in runs(order, least_climbs, len(order.kind)):
             self.climb(*run)
         return self.chunks
 
     def climb(self, kind: int, which: int, first: int, count: int) -> None:
         """The chunks of one climb, with whatever they need before them."""
-        self._check_climb(kind, which, first, count)
-        self.has[kind, first : first + count] += 1
         if kind == COLUMN:
             self._open_columns(which)
             cuts = self._cuts(first, count, lambda _, n: n)
@@ -96,27 +107,6 @@ class Cutter:
             else:
                 payload = slot_payload(self.neighbours, which, start, n)
                 self._add(Kind.NEIGHBOURS, payload, which, start, n)
-
-    def _check_climb(self, kind: int, which: int, first: int, count: int) -> None:
-        """Refuse a climb out of range or out of order."""
-        limits = (len(self.codes.data), self.neighbours.numbers.shape[1])
-        name = ("column", "slot")[kind] if kind in (COLUMN, SLOT) else f"kind {kind}"
-        if kind not in (COLUMN, SLOT) or not 0 <= which < limits[kind]:
-            raise InputError(
-                f"a climb of {name} {which}, expected one of {limits[0]} columns and "
-                f"{limits[1]} slots"
-            )
-        if first < 0 or count < 1 or first + count > self.n_items:
-            raise InputError(
-                f"a climb of items {first} to {first + count - 1}, expected items of {self.n_items}"
-            )
-        had = self.has[kind, first : first + count]
-        if bool((had != which).any()):
-            item = first + int(np.flatnonzero(had != which)[0])
-            raise InputError(
-                f"{name} {which} of item {item}, which has {int(self.has[kind, item])} {name}s, "
-                f"expected {name} {int(self.has[kind, item])}"
-            )
 
     def _open_columns(self, column: int) -> None:
         """Write codebooks and COLUMNS until a column is open."""
@@ -134,21 +124,8 @@ class Cutter:
             self.opened = stop
 
     def _column(self, number: int) -> bytes:
-        """The entry of one column, after its range and scale were checked."""
+        """The entry of one column."""
         book, block, scale = self.codes.columns[number].tolist()
-        width = self.codes.codebooks[book].shape[1] // 8
-        covered = self.scales[block : block + width]
-        if block < 0 or block + width > len(self.scales) or scale < 1:
-            raise InputError(
-                f"column {number} covers {width} blocks from {block} with scale {scale}, expected "
-                f"blocks within {len(self.scales)} and a scale from 1"
-            )
-        covered += scale
-        if int(covered.max()) > MAX_SCALE:
-            raise InputError(
-                f"the scales over a block of column {number} sum to {int(covered.max())}, "
-                f"expected at most {MAX_SCALE}"
-            )
         gain = int(self.codes.gains[number]) if self.codes.cosine else WHOLE_GAIN
         return column_entry(self.books[book], block, scale, gain, self.weights[number + 1])
 
@@ -156,10 +133,8 @@ class Cutter:
         """Write a codebook that has not come yet."""
         if book in self.books:
             return
-        if not 0 <= book < len(self.codes.codebooks) or len(self.books) == MAX_CODEBOOKS:
-            raise InputError(
-                f"codebook {book} of {len(self.codes.codebooks)}, expected at most {MAX_CODEBOOKS}"
-            )
+        if len(self.books) == MAX_CODEBOOKS:
+            raise InputError(f"codebook {MAX_CODEBOOKS + 1}, expected at most {MAX_CODEBOOKS}")
         self.books[book] = len(self.books)
         words = self.codes.codebooks[book]
         width = words.shape[1]

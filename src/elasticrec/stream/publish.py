@@ -47,12 +47,8 @@ def publish(
 
     Files are called by their content and never change, so a download that has begun goes on.
     `models.json` names the present ones and is written last, in one step.
-
-    Args:
-        name: of the model; by default that of its folder.
-        page: files of the page by name, to be put beside the list.
-        key: signs the stream's head and the withdrawn list.
-        keep: versions of each file that stay: the present one, and those before it.
+    The files of a page are put beside it. A key signs the stream's head and the withdrawn list.
+    Of each file so many versions stay as `keep` says.
     """
     name = name or Path(os.path.abspath(model)).name
     if not NAME.fullmatch(name):
@@ -163,11 +159,7 @@ def _write(path: Path, parts: Iterable[bytes], *, again: bool = False) -> None:
 
 
 def _stale(files: Mapping[str, Any], present: set[str], keep: int) -> list[str]:
-    """The versions that are neither present nor among the newest of their kind.
-
-    Args:
-        files: when each was written.
-    """
+    """The files, by when each was written, that are neither present nor the newest of a kind."""
     kinds: dict[str, list[str]] = {}
     for name in sorted(files, key=lambda each: files[each], reverse=True):
         stem, _, rest = name.rpartition("-")

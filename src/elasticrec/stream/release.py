@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from elasticrec.errors import InputError
 from elasticrec.model import FILES, Model
+from elasticrec.stream.chunk import COPIED_AT_ONCE, StreamIndex, read_index
 from elasticrec.stream.format import ID_KINDS
-from elasticrec.stream.index import COPIED_AT_ONCE, StreamIndex, read_index
 from elasticrec.stream.side_files import WithdrawnList
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ class Release:
 
     def signed(self, key: Ed25519PrivateKey) -> Release:
         """The release with its head and withdrawn list signed."""
-        from elasticrec.stream.signing import sign_head
-
-        head, beside = sign_head(self.index.head, key), dict(self.beside)
+        head, beside = self.index.head.signed(key), dict(self.beside)
         if WITHDRAWN in beside:
             beside[WITHDRAWN] = WithdrawnList.unpack(beside[WITHDRAWN]).pack(key)
         index = replace(self.index, head=head)

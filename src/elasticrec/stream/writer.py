@@ -8,16 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from elasticrec.compression.codebooks import CODEWORDS
-from elasticrec.compression.codes import WHOLE_GAIN, Codes
+from elasticrec.compression.codes import Codes
 from elasticrec.compression.neighbours import Neighbours
-from elasticrec.errors import InputError
 from elasticrec.files import written_whole
 from elasticrec.model import Model
 from elasticrec.ordering.order import Order
 from elasticrec.stream.chunk import StoredIds, link_to, seal, stored_ids
 from elasticrec.stream.cutting import Cutter
-from elasticrec.stream.format import LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float
+from elasticrec.stream.format import LINK, MAX_COLUMNS, MAX_SLOTS, Head, check_float, need
 
 
 @dataclass(frozen=True)
@@ -49,12 +47,9 @@ def stream_parts(
     ids: StoredIds | None = None,
 ) -> list[bytes]:
     """The head and the chunks of an order's stream; equal inputs give equal bytes.
-
-    Args:
-        weights: (C + 1, 2) vote weights of an item with so many columns, by history and by vector.
-        ids: original ids in item order; None writes dense ids.
+    The (C + 1, 2) vote weights are those of items with so many columns, by history and by vector.
     """
-    check_parts(codes, neighbours, weights)
+    check_limits(codes, neighbours, weights)
     cutter = Cutter(codes, neighbours, weights, ids)
     chunks = cutter.cut(order, facts.least_climbs)
     link, sealed = bytes(LINK), []
@@ -77,62 +72,18 @@ def stream_parts(
     return [head.pack(), *reversed(sealed)]
 
 
-def check_parts(codes: Codes, neighbours: Neighbours, weights: np.ndarray) -> None:
-    """Refuse codes, neighbours and vote weights that do not fit together or the format."""
-    C, V = codes.data.shape
-    N = len(codes.empty) // 8
-    if codes.data.dtype != np.uint8 or codes.columns.shape != (C, 3) or C > MAX_COLUMNS:
-        raise InputError(
-            f"{C} columns of {codes.data.dtype} described by {codes.columns.shape}, expected at "
-            f"most {MAX_COLUMNS} of uint8 described by ({C}, 3)"
-        )
-    for number, book in enumerate(codes.codebooks):
-        wide = book.ndim == 2 and book.shape[1] % 8 == 0 and 8 <= book.shape[1] <= 8 * N
-        if book.dtype != np.int8 or len(book) != CODEWORDS or not wide:
-            raise InputError(
-                f"codebook {number} is {book.dtype} {book.shape}, expected int8 ({CODEWORDS}, w), "
-                f"w a multiple of 8 up to {8 * N}"
-            )
-    widths = [book.shape[1] // 8 for book in codes.codebooks]
-    wide = sum(widths[book] - 1 for book in codes.columns[:, 0].tolist() if book < len(widths))
-    if wide > 16 * N:
-        sums = f"sum to {wide}, expected at most {16 * N}"
-        raise InputError(f"the widths of all columns, less 1, {sums}")
-    _check_gains(codes.gains, C)
-    if weights.shape != (C + 1, 2):
-        raise InputError(f"vote weights {weights.shape}, expected ({C + 1}, 2)")
+def check_limits(codes: Codes, neighbours: Neighbours, weights: np.ndarray) -> None:
+    """Refuse what settings can ask for and the format cannot hold."""
+    blocks, slots = len(codes.empty) // 8, neighbours.numbers.shape[1]
+    wide = sum(codes.codebooks[book].shape[1] // 8 - 1 for book in codes.columns[:, 0].tolist())
+    for what, n, most in (
+        ("columns", len(codes.columns), MAX_COLUMNS),
+        ("slots of neighbours", slots, MAX_SLOTS),
+        ("blocks that columns cover beyond their first one", wide, 16 * blocks),
+    ):
+        need(n <= most, f"{n} {what}, expected at most {most}")
     for weight in weights.ravel().tolist():
         check_float("vote weight", weight)
-    _check_neighbours(neighbours, V)
-
-
-def _check_gains(gains: np.ndarray, n_columns: int) -> None:
-    """Refuse gains that are not one of each column, 1 to 32,768."""
-    if gains.dtype != np.uint16 or gains.shape != (n_columns,):
-        raise InputError(
-            f"gains {gains.dtype} {gains.shape}, expected uint16 ({n_columns},), one of each column"
-        )
-    wrong = gains[(gains < 1) | (gains > WHOLE_GAIN)].tolist()
-    if wrong:
-        raise InputError(f"a column of gain {wrong[0]}, expected 1 to {WHOLE_GAIN}")
-
-
-def _check_neighbours(neighbours: Neighbours, n_items: int) -> None:
-    """Refuse lists that break a rule of section 4."""
-    numbers, votes = neighbours.numbers, neighbours.votes
-    if numbers.shape != votes.shape or len(numbers) != n_items or numbers.shape[1] > MAX_SLOTS:
-        raise InputError(
-            f"neighbours {numbers.shape} with votes {votes.shape}, expected ({n_items}, S) both, "
-            f"S at most {MAX_SLOTS}"
-        )
-    if not numbers.size:
-        return
-    if int(numbers.max()) >= n_items:
-        raise InputError(f"neighbour {int(numbers.max())}, expected item numbers below {n_items}")
-    if int(votes.max()) > 15 or bool((votes[:, 1:] > votes[:, :-1]).any()):
-        raise InputError("votes above 15 or rising along a list, expected 15 to 0, falling")
-    if bool(numbers[votes == 0].any()):
-        raise InputError("an empty slot names a neighbour, expected number 0 where the vote is 0")
 
 
 def write_stream_of(
@@ -143,10 +94,9 @@ def write_stream_of(
     id_kind: str = "dense",
     sequence: int | None = None,
 ) -> None:
-    """Write a model's stream, along its own order or another one.
+    """Write a model's stream, along its own order and with its own number unless others are given.
 
-    Args:
-        sequence: the stream's number, by which devices tell older ones; by default the model's.
+    By its number devices tell an older stream.
     """
     trained = datetime.fromisoformat(model.about["trained"]).replace(tzinfo=UTC)
     climbs = model.order if along is None else along

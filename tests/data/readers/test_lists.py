@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from elasticrec.data.readers.lists import (
     parse_numbers,
-    read_id_list,
     read_lists,
 )
 from elasticrec.errors import InputError
@@ -58,21 +57,6 @@ def test_published_parts_share_users_and_items(tmp_path):
     assert known.pairs.per_item.tolist() == [1, 1, 1, 0, 0, 0]
 
 
-def test_original_ids_from_the_lists_beside(tmp_path):
-    train = written(tmp_path, "0 0 1\n1 1\n")
-    written(tmp_path, "org_id remap_id\nAB c 0\n007 1\n", "user_list.txt.gz")
-    written(tmp_path, "org_id remap_id\n90 2\n\n70 0\n80 1\n", "item_list.txt")
-    whole = read_lists([train], id_lists=True)[0]
-    assert whole.user_ids.values.tolist() == ["AB c", "007"]
-    assert whole.item_ids.values.tolist() == [70, 80, 90]
-    assert whole.pairs.n_items == 3
-
-
-def test_id_lists_with_leading_zeros_stay_text(tmp_path):
-    ids = read_id_list(written(tmp_path, "org_id remap_id\n0060090383 0\n12 1\n"))
-    assert ids.values.tolist() == ["0060090383", "12"]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -97,29 +81,6 @@ def test_what_is_no_list_is_refused_by_line(tmp_path, content, message):
         read_lists([path])
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("org_id remap_id\na 0\n", "has 1 ids up to number 0, expected one for each number"),
-        ("org_id remap_id\na 0\nb 2\n", "has 2 ids up to number 2, expected"),
-        ("org_id remap_id\na 0\nb 0\n", "line 3: number 0 is given twice"),
-        ("org_id remap_id\na 0\nb\n", "line 3: found 'b', expected `original_id number`"),
-        ("org_id remap_id\na 0\nb x\n", "line 3: found 'b x', expected"),
-    ],
-)
-def test_a_broken_id_list_is_refused(tmp_path, content, message):
-    train = written(tmp_path, "0 0 1\n1 1\n")
-    written(tmp_path, "org_id remap_id\n1 0\n2 1\n", "item_list.txt")
-    written(tmp_path, content, "user_list.txt")
-    with pytest.raises(InputError, match=re.escape(message)):
-        read_lists([train], id_lists=True)[0]
-
-
-def test_a_missing_id_list_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"has no user_list.txt or user_list.txt.gz"):
-        read_lists([written(tmp_path, "0 1\n")], id_lists=True)
 
 
 def test_half_a_million_numbers_are_read_right(rng):

@@ -99,11 +99,6 @@ def test_options_that_mean_nothing_are_refused(tmp_path, name, options, message)
         read(source, Columns(**options))
 
 
-def test_id_lists_belong_to_lists(tmp_path):
-    with pytest.raises(InputError, match="csv has no id lists beside it"):
-        read(tmp_path / "a.csv", id_lists=True)
-
-
 def test_goodbooks_is_what_its_page_says():
     books = read_goodbooks()
     books.pairs.check()
@@ -165,11 +160,6 @@ def test_values_that_mean_nothing_are_refused(value, least, refused):
 def test_explicit_zeros_and_repeated_cells_of_a_matrix():
     cells = coo_matrix(([1.0, 0.0, 1.0], ([0, 0, 0], [1, 2, 1])), shape=(1, 3))
     assert items_of(from_csr(cells)) == [1]
-
-
-def test_what_is_no_matrix_is_refused():
-    with pytest.raises(InputError, match="is of type ndarray, expected a scipy sparse matrix"):
-        from_csr(np.eye(2))
 
 
 def test_train_and_test_tables_share_ids(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import polars as pl
 
 from elasticrec.data.interactions import Interactions
 from elasticrec.data.readers.columns import Choice, Columns
-from elasticrec.data.readers.gathering import Batch, gathered
+from elasticrec.data.readers.gathering import gathered
 from elasticrec.data.readers.values import counted
 from elasticrec.data.spool import stretches
 from elasticrec.errors import InputError
@@ -22,10 +21,10 @@ def from_frame(frame: Any, columns: Columns | None = None, *, name: str = "data"
     wanted = columns or Columns()
     whole = columns_of(frame, lambda found: wanted.choose(found, name), name)
 
-    def batches() -> Iterator[Batch]:
-        for rows in stretches(len(whole)):
-            yield whole[rows], counted(lambda row: f"{name} row {row}", rows.start)
-
+    batches = (
+        (whole[rows], counted(lambda row: f"{name} row {row}", rows.start))
+        for rows in stretches(len(whole))
+    )
     return gathered(batches, wanted, name=name)
 
 
@@ -63,9 +62,6 @@ def from_csr(matrix: Any, columns: Columns | None = None, *, name: str = "data")
 
     Numbers of rows and columns are the ids; `where` and `weight` call the values `value`.
     """
-    if not hasattr(matrix, "tocoo"):
-        kind = type(matrix).__name__
-        raise InputError(f"{name}: is of type {kind}, expected a scipy sparse matrix")
     wanted, cells = columns or Columns(), matrix.tocoo()
     chosen = wanted.min_rating is not None or wanted.where is not None
     if (bad := ~np.isfinite(cells.data) | ((cells.data < 0) & (not chosen))).any():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -30,26 +30,12 @@ columns that conditions and weights name are called `=NAME`."""
 
 
 def gathered(
-    batches: Callable[[], Iterator[Batch]],
-    columns: Columns,
-    *,
-    name: str,
-    source: str | None = None,
+    batches: Iterable[Batch], columns: Columns, *, name: str, source: str | None = None
 ) -> Interactions:
-    """The interactions of all batches.
-
-    Args:
-        batches: gives them from the first on; twice, where it takes all to know what one means.
-        source: names the whole in errors; `name` where not given.
-    """
-    rows, again = _Rows(columns, source or name), False
-    for number, (frame, place) in enumerate(batch for batch in batches() if len(batch[0])):
-        if again or not number:
-            again = rows.look(frame) or again
-        if not again:
-            rows.add(frame, place)
-    if again:
-        for frame, place in batches():
+    """The interactions of all batches; `source` names the whole in errors, else `name` does."""
+    rows = _Rows(columns, source or name)
+    for frame, place in batches:
+        if len(frame):
             rows.add(frame, place)
     return rows.finish(name)
 
@@ -64,11 +50,6 @@ class _Rows:
         self.times, self.weights = Times(), Spool(np.float64)
         self.n_read = self.n_liked = 0
         self.said = time.monotonic()
-
-    def look(self, frame: pl.DataFrame) -> bool:
-        """Learn what texts mean; True where it takes all batches, before the first is added."""
-        again = self.choice.look(frame)
-        return ("time" in frame.columns and self.times.look(frame["time"])) or again
 
     def add(self, frame: pl.DataFrame, place: Where) -> None:
         """Add the rows of a batch that conditions and ratings leave."""
@@ -157,20 +138,15 @@ class RowChoice:
         self.where, self.weight = columns.expressions
         self.source = source
         self.n_rows = self.n_met = self.n_weighing = 0
-        self._texts: set[str] = set()
+        self._numeric: list[str] = []
         self._examples: dict[str, list[Any]] = {}
-
-    def look(self, frame: pl.DataFrame) -> bool:
-        """Note which texts are not all numbers; True where it takes all batches to know."""
-        read = () if self.where is None else _named(frame).select(self.where.names)
-        texts = [column for column in read if column.dtype == pl.String]
-        self._texts |= {column.name for column in texts if _as_numbers(column).dtype == pl.String}
-        return bool(texts)
 
     def of(self, frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
         """Numbers of the rows of a batch that are chosen, and their weights; None: all alike."""
         named, rows = _named(frame), np.arange(len(frame))
-        if not self.n_rows:
+        if not self.n_rows:  # the first batch tells which texts are numbers
+            numeric = [column for column in named if _as_numbers(column).dtype == pl.Float64]
+            self._numeric = [column.name for column in numeric]
             self._examples = {column.name: column.unique()[:3].to_list() for column in named}
         self.n_rows += len(rows)
         if self.where is not None:
@@ -200,7 +176,7 @@ class RowChoice:
 
     def _met(self, where: Expression, named: pl.DataFrame) -> np.ndarray:
         """True for each row that meets the condition."""
-        numbers = [_as_numbers(column) for column in named if column.name not in self._texts]
+        numbers = pl.col(self._numeric).cast(pl.Float64, strict=False)
         found = where.of(named.with_columns(numbers))
         if found.dtype != pl.Boolean:
             raise InputError(f"{where.said}: gives {found.dtype}, {where.expected}")
@@ -234,9 +210,10 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _as_numbers(column: pl.Series) -> pl.Series:
-    """The column as numbers where every text in it is one; "" is none."""
+    """The column as numbers where every text in it is one, and any is; "" is none."""
     if column.dtype != pl.String:
         return column
     filled = column.replace("", None)
     numbers = filled.cast(pl.Float64, strict=False)
-    return numbers if numbers.null_count() == filled.null_count() else column
+    same = numbers.null_count() == filled.null_count() < len(column)
+    return numbers if same else column

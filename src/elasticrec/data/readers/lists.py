@@ -57,24 +57,16 @@ def _not_a_number(content: bytes, at: int, path: Path | str) -> InputError:
     )
 
 
-def read_lists(
-    paths: Sequence[Path | str], *, id_lists: bool = False, name: str | None = None
-) -> list[Interactions]:
+def read_lists(paths: Sequence[Path | str], *, name: str | None = None) -> list[Interactions]:
     """The interactions of `user item item …` files, such as train and test, over the same numbers.
 
-    These stay the dense numbers; a user may have no items.
-
-    Args:
-        id_lists: take original ids from `user_list.txt` and `item_list.txt` beside the first file.
-        name: of the data set; the folder's name where the file is a `train…` one.
+    These stay the dense numbers; a user may have no items. The data are called as their file is,
+    or as its folder where that is a `train…` one.
     """
     files = [_columns(path) for path in paths]
     path = Path(paths[0])
     user_ids = Ids.dense(max(n_users for _, _, n_users in files))
     item_ids = Ids.dense(max(int(items.max()) + 1 for _, items, _ in files))
-    if id_lists:
-        user_ids = read_id_list(_beside(path, "user_list.txt"), at_least=len(user_ids))
-        item_ids = read_id_list(_beside(path, "item_list.txt"), at_least=len(item_ids))
     if name is None:
         called = plain_name(path)
         name = path.resolve().parent.name if called.startswith("train") else called
@@ -101,36 +93,6 @@ def _columns(path: Path | str) -> tuple[np.ndarray, np.ndarray, int]:
         raise InputError(f"{path}: has no items, expected lines of `user item item …`")
     owner = np.cumsum(first)[~first] - 1
     return users[owner], items, int(users.max()) + 1
-
-
-def _beside(path: Path, name: str) -> Path:
-    """The list file in the same folder, plain or gzip."""
-    for candidate in (path.with_name(name), path.with_name(name + ".gz")):
-        if candidate.exists():
-            return candidate
-    raise InputError(f"{path.parent}: has no {name} or {name}.gz, expected it beside {path.name}")
-
-
-def read_id_list(path: Path | str, *, at_least: int = 0) -> Ids:
-    """Original ids in the order of their numbers, from lines `original number` below a header."""
-    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
-    originals: dict[int, str] = {}
-    for at, line in enumerate(lines[1:], start=2):
-        original, _, number = line.rstrip().rpartition(" ")
-        if not original and not number:
-            continue
-        if not original or not (number.isascii() and number.isdigit()):
-            raise InputError(f"{path} line {at}: found {line!r}, expected `original_id number`")
-        if int(number) in originals:
-            raise InputError(f"{path} line {at}: number {number} is given twice, expected once")
-        originals[int(number)] = original
-    n = len(originals)
-    if n < at_least or (n and max(originals) != n - 1):
-        raise InputError(
-            f"{path}: has {n} ids up to number {max(originals, default=-1)}, expected one for each "
-            f"number from 0 to {max(at_least, n) - 1}"
-        )
-    return Ids.from_text([originals[k] for k in range(n)])
 
 
 def read_goodbooks() -> Interactions:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from glob import has_magic
@@ -71,48 +72,41 @@ def read(
     columns: Columns | None = None,
     *,
     format: str | None = None,  # noqa: A002
-    id_lists: bool = False,
     name: str | None = None,
 ) -> Interactions:
-    """The interactions of one file, or of several tables, in any of the known formats.
+    """The interactions of a file, plain, `.gz` or in a `.zip`; or of a folder or pattern of tables.
 
-    Args:
-        source: a file, plain, `.gz` or in a `.zip`; a folder or a pattern of tables; or the
-            address of any of them.
-        format: one of `FORMATS`; by the end of the name where not given.
-        id_lists: for lists: original ids from `user_list.txt` and `item_list.txt` beside the file.
+    Any of them may be an address. Without one of `FORMATS` the end of the name says which it is.
     """
     files = files_at(source)
     columns, kind = columns or Columns(), format or format_of(files[0])
     for file in files:
         if format is None and format_of(file) != kind:
             raise InputError(f"{file}: is {format_of(file)}, expected {kind} as {files[0]}")
-    _check_options(source, kind, columns, id_lists)
+    _check_options(source, kind, columns)
     if kind not in TABLES:
         if kind == "goodbooks":
             return replace(read_goodbooks(), name=name or "goodbooks")
         if len(files) > 1:
             raise InputError(f"{source}: holds {len(files)} files, expected one of lists")
         with fetched(files[0]) as path:
-            return read_lists([only_member(path)], id_lists=id_lists, name=name)[0]
+            return read_lists([only_member(path)], name=name)[0]
 
     from elasticrec.data.readers.gathering import gathered
     from elasticrec.data.readers.tables import table_batches
 
-    opened: set[Path | str] = set()
-
-    def batches() -> Iterator[Batch]:
+    def batches() -> Generator[Batch, None, None]:
         for file in files:
             with fetched(file) as copy:
-                choice = partial(columns.choose, where=str(file), quiet=bool(opened))
-                opened.add(file)
+                choice = partial(columns.choose, where=str(file), quiet=file != files[0])
                 for frame, place in table_batches(only_member(copy), kind, choice, columns):
                     yield frame, partial(_original, place, str(copy), str(file))
 
     if name is None:
         named = Path(files[0]).parent if has_magic(str(source)) else Path(source)
         name = plain_name(files[0] if files == [source] else named)
-    return gathered(batches, columns, name=name, source=str(source))
+    with closing(batches()) as found:  # or copies would stay for as long as an error does
+        return gathered(found, columns, name=name, source=str(source))
 
 
 def _original(place: Where, copy: str, file: str, row: int) -> str:
@@ -120,12 +114,10 @@ def _original(place: Where, copy: str, file: str, row: int) -> str:
     return place(row).replace(copy, file)
 
 
-def _check_options(path: Path | str, kind: str, columns: Columns, id_lists: bool) -> None:
+def _check_options(path: Path | str, kind: str, columns: Columns) -> None:
     """Raise an error over an option that means nothing for this format."""
     if kind not in FORMATS:
         raise InputError(f"format {kind!r} is unknown, expected one of {', '.join(FORMATS)}")
-    if id_lists and kind != "lists":
-        raise InputError(f"{path}: {kind} has no id lists beside it, expected lists for that")
     refused = {"names", "separator"} if kind not in TEXT_TABLES else set()
     if kind not in TABLES:
         refused |= {"user", "item", "rating", "time", "min_rating", "where", "weight"}
@@ -167,9 +159,6 @@ def with_titles(named: Titled, source: Any, *, title: str | None = None) -> Titl
     The file is a text table, a Parquet table, JSON lines, or one JSON object by item id, whose
     values are texts or lists of attributes. A table whose first field is a number has no header:
     its first two columns are item and title.
-
-    Args:
-        title: column of the titles; one of the usual names where not given.
     """
     import polars as pl
 

@@ -29,13 +29,8 @@ UNIT = "\x1f"
 """Stands for a separator of several characters, in a table without quotes."""
 MOVIELENS = ("user", "item", "rating", "time")
 """Columns of MovieLens' ratings, whose older files have no header."""
-NO_TEXT = {
-    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "text in UTF-16"),
-    b"\x1f\x8b": "a gzip file without .gz in its name",
-    b"PK\3\4": "a zip archive or a spreadsheet",
-    b"PAR1": "a Parquet file",
-}
-"""The kind of a file by its first bytes."""
+BINARY = (b"\x1f\x8b", b"PK\3\4", b"PAR1")
+"""First bytes of gzip files, of zip archives and spreadsheets, and of Parquet files."""
 CHUNK_BYTES = 32_000_000
 """Bytes of a text that are read at once."""
 LONGEST_HEADER = 1_000_000
@@ -47,10 +42,7 @@ def table_batches(
 ) -> Iterator[Batch]:
     """The chosen columns of a table (plain, `.gz` or in a `.zip`), some rows at a time.
 
-    Args:
-        kind: `parquet`, `json`, `movielens`, or else a text table.
-        titles: of items: in Latin-1 where it is not UTF-8, and without a header, as item and
-            title, where the first field is a number.
+    A text table of titles may be in Latin-1, and is without a header where it begins with a number.
     """
     if kind == "parquet":
         return _parquet_batches(path, choice)
@@ -108,9 +100,8 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
                 except ValueError:
                     found = None
                 if not isinstance(found, dict):
-                    raise InputError(
-                        f"{path} line {line}: is not a JSON object, expected one per line"
-                    )
+                    said = "is not a JSON object, expected one per line"
+                    raise InputError(f"{path} line {line}: {said}")
                 yield line, found
 
 
@@ -152,13 +143,10 @@ def _layout(path: Path, columns: Columns, headerless: tuple[str, ...]) -> Layout
             line = file.readline(LONGEST_HEADER)
             if not line:
                 raise InputError(f"{path}: is empty, expected a header and interactions")
-        following = file.read(1000)
-    kind = next((kind for start, kind in NO_TEXT.items() if line.startswith(start)), None)
-    if kind or b"\0" in line + following:
-        kind = kind or "a binary file"
-        raise InputError(f"{path}: is {kind}, expected a text table with a header, in UTF-8")
-    if len(line) == LONGEST_HEADER or b"\r" in line.rstrip(b"\r\n"):
-        raise InputError(f"{path}: has no line feeds, expected a text table with a header")
+    endless = len(line) == LONGEST_HEADER or b"\r" in line.rstrip(b"\r\n")
+    if endless or b"\0" in line or line.startswith(BINARY):
+        found = "has no line feeds" if endless else "is a binary or packed file, or text in UTF-16"
+        raise InputError(f"{path}: {found}, expected a text table with a header, in UTF-8")
     text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
     best = max(SEPARATORS, key=text.count)
     separator = (columns.separator or (best if best in text else " ")).replace("\\t", "\t")

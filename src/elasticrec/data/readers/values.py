@@ -113,25 +113,13 @@ class Times:
         self._times = Spool(np.int64)
         self._whole: list[slice] = []
         self._kinds: set[str] = set()
-        self._above: set[str] = set()
-
-    def look(self, column: pl.Series) -> bool:
-        """Learn the order of days and months; True where dates end with the year.
-
-        The first or second number is the day if it is ever above 12; dots always stand behind it.
-        """
-        if column.dtype != pl.String:
-            return False
-        parts = column.str.strip_chars().str.extract_groups(YEAR_LAST).struct.unnest()
-        above = {n for n in "12" if (parts[n].cast(pl.Int64) > 12).any()}
-        dots = column.str.contains(r"^\s*\d+\.\d+\.\d{4}").any()
-        self._above |= above | ({"1"} if dots else set())
-        return bool(parts["1"].null_count() < len(column))
+        self._day: str | None = None
 
     def add(self, column: pl.Series, where: Where) -> None:
         """Add the times of one more batch."""
-        day = next(iter(self._above)) if len(self._above) == 1 else None
-        times, kind = times_of(column, where, day)
+        if not self._kinds:
+            self._day = _place_of_days(column)
+        times, kind = times_of(column, where, self._day)
         self._kinds.add(kind)
         if "date" in self._kinds and len(self._kinds) > 1:
             raise InputError(
@@ -151,11 +139,7 @@ class Times:
 
 
 def times_of(column: pl.Series, where: Where, day: str | None) -> tuple[np.ndarray, str]:
-    """(n,) int64, and what they were: `whole number`, `fraction` or `date`.
-
-    Args:
-        day: `1` or `2`, where days stand in dates that end with the year; None: unknown.
-    """
+    """(n,) int64, and what they were: `whole number`, `fraction` or `date`."""
     times = column
     if column.dtype == pl.String:
         text = _year_first(column.str.strip_chars(), day)
@@ -179,6 +163,19 @@ def times_of(column: pl.Series, where: Where, day: str | None) -> tuple[np.ndarr
             "such as 2021-08-14 09:30:00 (--split random needs none)"
         )
     return times.cast(pl.Int64).to_numpy(), kind
+
+
+def _place_of_days(column: pl.Series) -> str | None:
+    """`1` or `2`, where days stand in dates that end with the year, as the first batch tells.
+
+    That number is above 12 at times; before dots the day always comes first.
+    """
+    if column.dtype != pl.String:
+        return None
+    parts = column.str.strip_chars().str.extract_groups(YEAR_LAST).struct.unnest()
+    above = {n for n in "12" if (parts[n].cast(pl.Int64) > 12).any()}
+    above |= {"1"} if column.str.contains(r"^\s*\d+\.\d+\.\d{4}").any() else set()
+    return above.pop() if len(above) == 1 else None
 
 
 def _year_first(text: pl.Series, day: str | None) -> pl.Series:
