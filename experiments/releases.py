@@ -34,9 +34,8 @@ from experiments.provenance import ROOT
 FROZEN = "20571c7e94f1"
 """The commit that froze the recipe of the present release."""
 REMARKS: tuple[str, ...] = (
-    "This release followed on one whose test had been read: that one's table was known when the\n"
-    "  gain of a column, groups that lead step by step, and training through the codes were added.\n"
-    "  All three were decided on validation alone.",
+    "The table of the release before was known when the gain of a column, groups that lead step\n"
+    "  by step, and training through the codes were added. All three were decided on validation.",
 )
 """What a reader must know of this release alone."""
 FORMER = "former-releases"

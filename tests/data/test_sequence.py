@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from elasticrec.data import splitting
 from elasticrec.data.ids import Ids
 from elasticrec.data.interactions import Interactions
-from elasticrec.data.splitting import LEAST_Z, informative_order, is_sorted, order_z_score
+from elasticrec.data.splitting import SequenceConfig, informative_order, is_sorted, order_z_score
 
 N_USERS, N_ITEMS, LENGTH = 400, 120, 15
 
@@ -56,7 +55,7 @@ def test_few_lists_are_sorted_by_their_numbers_or_prove_nothing():
     assert is_sorted(recorded([[1], [2]]))
     few = recorded([[3, 1, 2], [2, 3]])
     assert not is_sorted(few)
-    assert order_z_score(few) < LEAST_Z
+    assert order_z_score(few) < SequenceConfig().least_z
     assert order_z_score(recorded([[1], [2]])) == 0
 
 
@@ -70,7 +69,7 @@ def test_a_shuffled_order_has_a_z_near_nothing():
     assert np.std(scores) < 1.5
 
 
-def test_limits_decide(drifting, monkeypatch):
+def test_limits_decide(drifting):
     pairs = recorded(drifting)
-    monkeypatch.setattr(splitting, "LEAST_Z", order_z_score(pairs) + 1)
-    assert informative_order(pairs, "made").order is None
+    strict = SequenceConfig(least_z=order_z_score(pairs) + 1)
+    assert informative_order(pairs, "made", strict).order is None

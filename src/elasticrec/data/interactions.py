@@ -17,9 +17,6 @@ __all__ = ["Ids", "Interactions", "Pairs", "keep_frequent"]
 
 log = logging.getLogger(__name__)
 
-LEAST_KEPT = 0.5
-"""Share of the interactions that is enough to keep."""
-
 
 @dataclass(frozen=True)
 class Interactions:
@@ -80,17 +77,19 @@ class Interactions:
         return cls(pairs, user_ids, item_ids, times=first, name=name)
 
 
-def keep_frequent(interactions: Interactions, limits: Sequence[int]) -> Interactions:
+def keep_frequent(
+    interactions: Interactions, limits: Sequence[int], *, least_kept: float = 0.5
+) -> Interactions:
     """The largest part in which every user and every item has enough interactions.
 
     Leaving out an item may bring a user below the limit and the other way round, so this is
-    repeated until nothing changes. The first limit that keeps enough is taken, else the last.
-    What is left out is logged, as a warning where most users are.
+    repeated until nothing changes. The first limit that keeps enough is taken, else the last. What
+    is left out is logged, as a warning where most users are.
     """
     pairs, name = interactions.pairs, interactions.name
     for limit in limits:
         users, items, n_kept = _core(pairs, limit)
-        if n_kept >= LEAST_KEPT * len(pairs):
+        if n_kept >= least_kept * len(pairs):
             break
         if limit != limits[-1]:
             share = 100 * n_kept / max(len(pairs), 1)

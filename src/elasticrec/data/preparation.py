@@ -16,7 +16,9 @@ from elasticrec.data.readers.lists import read_lists
 from elasticrec.data.readers.sources import format_of, over_same_ids, read, with_titles
 from elasticrec.data.split import Split
 from elasticrec.data.splitting import (
+    SEQUENCE,
     Fractions,
+    SequenceConfig,
     informative_order,
     last_split,
     published_split,
@@ -26,13 +28,9 @@ from elasticrec.data.splitting import (
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable, only_member
 from elasticrec.progress import stage
-from elasticrec.settings import Count, Seed, check
+from elasticrec.settings import Count, Seed, Share, check
 
 log = logging.getLogger(__name__)
-
-LEAST_KNOWN = 0.5
-"""Share of the interactions behind a cut in time that must belong to users with train items;
-with less, a split that was not asked for is `last`, not `temporal`."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class PrepareConfig:
     test: Path | None = None
     """The published test part; the source is then the published train part."""
     split: Literal["temporal", "last", "random"] | None = None
-    """None: temporal where there are times (or last, by `LEAST_KNOWN`); last where
+    """None: temporal where there are times (or last, by `least_known`); last where
     a recorded order is informative; else random."""
     fractions: Fractions = (0.7, 0.1, 0.2)
     """Shares of train, validation and test where the split is not published; the paper's."""
@@ -57,10 +55,17 @@ class PrepareConfig:
     filter at all if published."""
     limits: tuple[Count, ...] = (10, 5, 2)
     """Smallest numbers to try, else the last; the first is the paper's."""
+    least_kept: Share = 0.5
+    """Share of the interactions that is enough to keep."""
     titles: Any = None
     """A file or a frame with ids and titles of items, see `with_titles`."""
     title: str | None = None
     """Its column of the titles; None: by its usual names."""
+    sequence: SequenceConfig = SEQUENCE
+    """When a recorded order counts as one."""
+    least_known: Share = 0.5
+    """Share of the interactions behind a cut in time that must belong to users with train items;
+    with less, a split that was not asked for is `last`, not `temporal`."""
     name: str | None = None
     """Name of the data set in results; None: from the source's name."""
     seed: Seed = 0
@@ -113,7 +118,7 @@ def _filtered(source: Any, config: PrepareConfig, rng: np.random.Generator) -> S
     with stage(f"filtering {len(whole.pairs):,} interactions"):
         least = config.min_interactions
         limits = config.limits if least is None else (least,)
-        frequent = keep_frequent(replace(whole, name=named), limits)
+        frequent = keep_frequent(replace(whole, name=named), limits, least_kept=config.least_kept)
     with stage(f"splitting {len(frequent.pairs):,} interactions"):
         return replace(_split(frequent, config, rng), name=whole.name)
 
@@ -128,7 +133,7 @@ def _published(source: Any, config: PrepareConfig, rng: np.random.Generator) -> 
     else:
         train, test = over_same_ids(_read(source, config), _read(config.test, config))
     with stage(f"splitting {len(train.pairs):,} train interactions"):
-        train = _in_sequence(train, trusted=config.validation == "last")
+        train = _in_sequence(train, config, trusted=config.validation == "last")
         best = "random" if train.pairs.order is None else "last"
         last = (config.validation or best) == "last"
         return published_split(train, test, rng=rng, last=last)
@@ -140,7 +145,7 @@ def _split(whole: Interactions, config: PrepareConfig, rng: np.random.Generator)
         return temporal_split(whole, config.fractions)
     if config.split is None and whole.times is not None:
         return _informative_cut(whole, config) or last_split(whole, config.fractions)
-    whole = _in_sequence(whole, trusted=config.split == "last")
+    whole = _in_sequence(whole, config, trusted=config.split == "last")
     if config.split == "last" or (config.split is None and whole.pairs.order is not None):
         return last_split(whole, config.fractions)
     return random_split(whole, config.fractions, rng=rng)
@@ -155,21 +160,21 @@ def _informative_cut(whole: Interactions, config: PrepareConfig) -> Split | None
         return None
     later = split.validation.per_user + split.test.per_user
     known = later[split.train.per_user > 0].sum() / max(later.sum(), 1)
-    if known >= LEAST_KNOWN:
+    if known >= config.least_known:
         return split
     log.info(
         "%s: %.0f %% of the interactions behind a cut in time belong to users with earlier ones, "
         "expected %.0f %%; so the split is by each user's last items",
-        whole.name, 100 * known, 100 * LEAST_KNOWN,
+        whole.name, 100 * known, 100 * config.least_known,
     )  # fmt: skip
     return None
 
 
-def _in_sequence(whole: Interactions, *, trusted: bool) -> Interactions:
+def _in_sequence(whole: Interactions, config: PrepareConfig, *, trusted: bool) -> Interactions:
     """The interactions without a recorded order that says nothing; times are always an order."""
     if trusted or whole.times is not None:
         return whole
-    return replace(whole, pairs=informative_order(whole.pairs, whole.name))
+    return replace(whole, pairs=informative_order(whole.pairs, whole.name, config.sequence))
 
 
 def _read(source: Any, config: PrepareConfig) -> Interactions:

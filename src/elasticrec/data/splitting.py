@@ -6,7 +6,7 @@ A recorded order is used where it is found to be an order in time.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,21 +14,33 @@ from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.split import Split
 from elasticrec.data.spool import Spool, release, stretches
 from elasticrec.errors import InputError
-from elasticrec.settings import Share
+from elasticrec.settings import Count, Positive, Share, check
 
 log = logging.getLogger(__name__)
 
 Fractions = tuple[Share, Share, Share]
 """Shares of train, validation and test."""
-LEAST_Z = 4.0
-"""Smallest z score of a recorded order that is used."""
-SORTED_SHARE = 0.01
-"""Share of pairs against their items' usual direction; below it, lists are sorted by a key."""
-LEAST_REPEATS = 100
-"""Repeats of two items side by side that are needed to judge by their direction."""
-SHRINKAGE = 5.0
-"""Users added at the middle of the list when an item's mean place is learnt."""
 NO_ORDER = "has neither times nor a recorded order, expected one to split by the last items"
+
+
+@dataclass(frozen=True)
+class SequenceConfig:
+    """Limits for the use of a recorded order."""
+
+    least_z: float = 4.0
+    """Smallest z score of an order that is used."""
+    sorted_share: Share = 0.01
+    """Share of pairs against their items' usual direction; below it, lists are sorted by a key."""
+    least_repeats: Count = 100
+    """Repeats of two items side by side that are needed to judge by their direction."""
+    shrinkage: Positive = 5.0
+    """Users added at the middle of the list when an item's mean place is learnt."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+SEQUENCE = SequenceConfig()
 
 
 def random_split(
@@ -178,15 +190,15 @@ def _rounded(amounts: np.ndarray) -> np.ndarray:
     return np.floor(amounts + 0.5).astype(np.int64)
 
 
-def informative_order(pairs: Pairs, name: str) -> Pairs:
+def informative_order(pairs: Pairs, name: str, config: SequenceConfig = SEQUENCE) -> Pairs:
     """The pairs, without their order if it is sorted by a key or no better than a shuffled one."""
     if pairs.order is None:
         return pairs
-    if is_sorted(pairs):
+    if is_sorted(pairs, config):
         reason = "the recorded order of items is sorted by a fixed key"
     else:
-        z = order_z_score(pairs)
-        if z >= LEAST_Z:
+        z = order_z_score(pairs, config)
+        if z >= config.least_z:
             log.info("%s: the recorded order of items is used (z = %.1f)", name, z)
             return pairs
         reason = f"the recorded order of items is no better than a shuffled one (z = {z:.1f})"
@@ -194,7 +206,7 @@ def informative_order(pairs: Pairs, name: str) -> Pairs:
     return replace(pairs, order=None)
 
 
-def is_sorted(pairs: Pairs) -> bool:
+def is_sorted(pairs: Pairs, config: SequenceConfig = SEQUENCE) -> bool:
     """True where all users' lists follow one key, such as an id, a title or a popularity.
 
     Two items next to each other in several lists then stand in the same direction each time,
@@ -206,17 +218,17 @@ def is_sorted(pairs: Pairs) -> bool:
     if not len(older):
         return True
     rises = older < newer
-    if not SORTED_SHARE <= rises.mean() <= 1 - SORTED_SHARE:
+    if not config.sorted_share <= rises.mean() <= 1 - config.sorted_share:
         return True
     both = np.minimum(older, newer) * pairs.n_items + np.maximum(older, newer)
     _, which, counts = np.unique(both, return_inverse=True, return_counts=True)
     rising = np.bincount(which, weights=rises)
     against = np.minimum(rising, counts - rising)[counts > 1].sum()
     repeats = counts[counts > 1].sum()
-    return bool(repeats >= LEAST_REPEATS and against < SORTED_SHARE * repeats)
+    return bool(repeats >= config.least_repeats and against < config.sorted_share * repeats)
 
 
-def order_z_score(pairs: Pairs) -> float:
+def order_z_score(pairs: Pairs, config: SequenceConfig = SEQUENCE) -> float:
     """The z score of the agreement between two halves of the users about the order of items.
 
     For each user, the places of her items are correlated with the mean places of these items in
@@ -231,7 +243,7 @@ def order_z_score(pairs: Pairs) -> float:
     for learn in (first_half, ~first_half):
         sums = np.bincount(pairs.items[learn], place[learn], minlength=pairs.n_items)
         counts = np.bincount(pairs.items[learn], minlength=pairs.n_items)
-        expected[~learn] = (sums / (counts + SHRINKAGE))[pairs.items[~learn]]
+        expected[~learn] = (sums / (counts + config.shrinkage))[pairs.items[~learn]]
 
     def of_each(values: np.ndarray) -> np.ndarray:
         """(U,) each user's sum of the values of her pairs."""
