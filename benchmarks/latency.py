@@ -30,7 +30,7 @@ from benchmarks.lines import append, comparison, read
 from benchmarks.plain.stream import N_BLOCKS, make_stream
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, random_groups
-from elasticrec.rule.randomizer import random_candidate
+from elasticrec.rule.search_space import random_candidate
 from elasticrec.space import Budget
 from experiments.provenance import ROOT
 

@@ -31,7 +31,7 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.presets import PRESETS
 from elasticrec.rule.config import RuleConfig, SamplesConfig
-from elasticrec.rule.randomizer import uniform
+from elasticrec.rule.search_space import uniform
 from elasticrec.space import Budget
 from elasticrec.stream.picture import Line
 from elasticrec.training.config import TrainConfig
@@ -283,7 +283,7 @@ def elastic(task: RuleTask, split: Split) -> Iterator[str]:
     first = config_of(replace(task, seed=0))
     plain = {"train": asdict(replace(training, seed=0)), "rule": asdict(first)}
     for mb, size, budget in budgets(task, split):
-        judged = asdict(rule.agreement(estimator, judges[mb]))
+        judged = rule.agreement(estimator, judges[mb])
         chosen = {
             SEARCHED: rule.search(budget, estimator, task.seed), ALIKE: uniform(rule.space, budget)
         }  # fmt: skip

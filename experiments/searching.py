@@ -26,9 +26,8 @@ from elasticrec.evaluation.ranking import (
     queries_of,
 )
 from elasticrec.rule.config import RuleConfig, SamplesConfig
-from elasticrec.rule.estimator import Agreement, Estimator
+from elasticrec.rule.estimator import Estimator, agreement, fit
 from elasticrec.rule.evolution import evolve
-from elasticrec.rule.fitting import fit
 from elasticrec.rule.free_blocks import FreeBlocks, make_groups
 from elasticrec.rule.samples import Samples, collect
 from elasticrec.space import Budget
@@ -98,10 +97,10 @@ class Elastic:
         """The estimator that samples give."""
         return fit(self.space.features(samples.candidates), samples.values, self.config.estimator)
 
-    def agreement(self, estimator: Estimator, held_out: Samples) -> Agreement:
+    def agreement(self, estimator: Estimator, held_out: Samples) -> dict[str, float]:
         """Agreement of estimates with measurements that were not fitted on."""
         guessed = estimator.predict(self.space.features(held_out.candidates))
-        return Agreement.of(guessed, held_out.values)
+        return agreement(guessed, held_out.values)
 
     def search(self, budget: Budget, estimator: Estimator, seed: int) -> np.ndarray:
         """Alg. 2's choice within a budget, by estimates alone."""

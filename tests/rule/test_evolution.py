@@ -6,7 +6,7 @@ import pytest
 from elasticrec.errors import InputError
 from elasticrec.rule.config import MUTATIONS, SearchConfig
 from elasticrec.rule.evolution import Found, Seen, evolve
-from elasticrec.rule.randomizer import uniform
+from elasticrec.rule.search_space import uniform
 from elasticrec.space import Budget
 
 from .conftest import all_candidates, blocks, budget_of, half_way, worth

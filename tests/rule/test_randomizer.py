@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from elasticrec.errors import InputError
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, random_groups
-from elasticrec.rule.randomizer import bounded, draw_counts, pick, random_candidate
+from elasticrec.rule.search_space import bounded, draw_counts, pick, random_candidate
 from elasticrec.space import Budget
 
 from .conftest import blocks, budget_of, half_way, levels

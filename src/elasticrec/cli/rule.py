@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,6 @@ from typer import Argument, Option
 
 from elasticrec.cli._output import logged_to_stderr, print_json
 from elasticrec.cli._settings import DEVICE, JSON, SEED, configured
-from elasticrec.cli.customize import IdKind
 
 if TYPE_CHECKING:
     from elasticrec.rule.config import RuleConfig
@@ -90,15 +89,18 @@ def estimate(
         fitted = searcher.estimator()
         judged = {str(each): searcher.agreement(each, held_out) for each in budgets}
     if json:
-        facts = {**fitted.about, "within": {name: asdict(each) for name, each in judged.items()}}
-        return print_json(facts)
-    chosen = fitted.about["chosen"]
+        return print_json({**fitted.about, "within": judged})
+    about = fitted.about
     print(
-        f"{fitted.about['metric']} of {fitted.about['n_samples']:,} compositions, estimated by the "
-        f"other half: off by {chosen['rmse']:.4f}, rank correlation {chosen['spearman']:.3f}"
+        f"{about['metric']} of {about['n_samples']:,} compositions, estimated by the other half: "
+        f"{_agreement(about['chosen'])}"
     )
     for name, found in judged.items():
-        print(f"  within {name}: {found}")
+        print(f"  within {name}: {_agreement(found)}")
+
+
+def _agreement(found: dict[str, float]) -> str:
+    return f"off by {found['rmse']:.4f}, rank correlation {found['spearman']:.3f}"
 
 
 @rule.command()
@@ -112,9 +114,6 @@ def customize(
     preset: PRESET = None,
     samples: SAMPLES = None,
     metric: METRIC = None,
-    ids: Annotated[
-        IdKind, Option(help="Ids in the stream: item numbers (dense), or the shop's own.")
-    ] = IdKind.dense,
     settings: SETTINGS = None,
     seed: SEED = 0,
     device: DEVICE = "auto",
@@ -141,7 +140,7 @@ def customize(
     check_writable(output)
     config = _configured(printed, preset, settings, samples, metric, seed)
     with logged_to_stderr(), extended(model) as opened:
-        searcher = Rule(opened, config, device=device, id_kind=ids.value)
+        searcher = Rule(opened, config, device=device)
         made = searcher.customize(size, seed=seed)
     searcher.save(made, output)
     if json:

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elasticrec.rule.config import SearchConfig
-from elasticrec.rule.randomizer import bounded, pick, random_candidate
-from elasticrec.rule.search_space import Space
+from elasticrec.rule.search_space import Space, bounded, pick, random_candidate
 from elasticrec.space import Budget
 
 Estimate = Callable[[np.ndarray], np.ndarray]
