@@ -110,7 +110,7 @@ def test_samples_are_measured_as_the_library_measures(results, world, variant):
         assert found.sampled.recall(candidate) == pytest.approx(ranked.metrics["recall@100"])
         if variant == "our loss":
             continue
-        items = masked_items(found.table, found.space.groups, candidate, found.split.train.per_item)
+        items = masked_items(found.table, found.space.group, candidate, found.split.train.per_item)
         np.testing.assert_allclose(found.items(candidate).numpy(), items, rtol=1e-4, atol=1e-6)
     assert 0 < ranked.metrics["recall@100"] < 1
     sampled = found.sampled
