@@ -206,7 +206,7 @@ def test_a_step_reads_as_a_line():
 @pytest.mark.parametrize(
     "config",
     [
-        SMALL, replace(SMALL, cooccurrence=0.3), replace(SMALL, base="mf", aggregation=True),
+        SMALL, replace(SMALL, cooccurrence=0.3), replace(SMALL, base="mf"),
         replace(SMALL, base="lightgcn"), BPR,
     ],
 )  # fmt: skip

@@ -20,7 +20,6 @@ from elasticrec.training.validation import Validation, final_vectors
 CONFIG = TrainConfig(base="mf", n_blocks=4, block_size=2, metric="recall@20", cooccurrence=0.0)
 BASES = {
     "mf": CONFIG,
-    "aggregated": replace(CONFIG, aggregation=True),
     "lightgcn": replace(CONFIG, base="lightgcn", layers=2),
     "history": replace(CONFIG, base="history"),
 }
@@ -33,7 +32,7 @@ def made(split, config):
 def table_of(base, config, split, exponent=0.0):
     """The table as `train` would leave it after no step at all."""
     config = replace(config, popularity_exponent=exponent)
-    return TrainingState(split, config, base, torch.Generator()).finish()[0]
+    return Validation(split, config).table(base)[0]
 
 
 def exactly(table, config, split, users=None):
