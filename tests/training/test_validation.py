@@ -169,7 +169,7 @@ def test_the_recency_is_in_the_table_and_in_its_value():
     base = History(torch.from_numpy(items))
     config = replace(RECENT, popularity_exponent=0.0)
     state = TrainingState(split, config, base, torch.Generator())
-    table, (choice,) = state.finish()
+    table, (choice,) = state.validation.table(base)
     assert table.recency == float(choice.chosen) > 0
     value = state.validation.value(base)
     assert value == pytest.approx(exactly(table, config, split), abs=1e-6)
