@@ -27,7 +27,7 @@ from elasticrec.evaluation.ranking import (
 )
 from elasticrec.rule.config import RuleConfig, SamplesConfig
 from elasticrec.rule.estimator import Estimator, agreement, fit
-from elasticrec.rule.evolution import evolve
+from elasticrec.rule.evolution import evolve, leaders
 from elasticrec.rule.free_blocks import FreeBlocks, make_groups
 from elasticrec.rule.samples import Samples, collect
 from elasticrec.space import Budget
@@ -105,10 +105,11 @@ class Elastic:
     def search(self, budget: Budget, estimator: Estimator, seed: int) -> np.ndarray:
         """Alg. 2's choice within a budget, by estimates alone."""
         space, config = self.space, replace(self.config.search, from_uniform=False)
-        return evolve(
+        cache = evolve(
             space, budget, lambda some: estimator.predict(space.features(some)), config,
             np.random.default_rng(seed),
-        ).best.candidate  # fmt: skip
+        )  # fmt: skip
+        return leaders(cache, 1)[0].candidate
 
 
 class Sampled:

@@ -52,11 +52,6 @@ class Budget:
             raise InputError(f"a budget of {size!r}, expected a text such as '5MB', or whole bytes")
         return cls(int(size))
 
-    @classmethod
-    def megabytes(cls, megabytes: float) -> Budget:
-        """So many times 10^6 bytes."""
-        return cls(round(megabytes * 10**6))
-
     def __str__(self) -> str:
         unit, size = next(
             (unit, size)

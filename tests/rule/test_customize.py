@@ -10,7 +10,7 @@ from elasticrec.errors import InputError
 from elasticrec.model import Model
 from elasticrec.rule.config import RuleConfig, SearchConfig
 from elasticrec.rule.customize import Rule
-from elasticrec.rule.evolution import Found, Seen
+from elasticrec.rule.evolution import Seen
 from elasticrec.rule.search_space import uniform
 from elasticrec.space import Budget
 from elasticrec.stream.index import read_index
@@ -55,7 +55,7 @@ def test_what_is_measured_is_chosen_and_uniform_on_other_users(model):
     assert made.measured["uniform"] == pytest.approx(even)
     taken = rule.measure(made.candidate, rule.deciders).mean()
     assert made.measured["chosen"] == pytest.approx(taken)
-    assert made.n_users == len(rule.deciders)
+    assert made.validation_users == len(rule.deciders)
 
 
 def test_everyone_decides_where_few_are_left(model):
@@ -81,7 +81,7 @@ class Measured:
 def test_only_a_clear_lead_replaces_uniform(model, lead, taken):
     rule = Rule(model, QUICK, device="cpu")
     even = np.array([2, 2])
-    found = Found([Seen(np.array(c), y, -1, "random") for c, y in (([4, 1], 9.0), ([3, 1], 8.0))])
+    found = [Seen(np.array(c), y, -1, "random") for c, y in (([4, 1], 9.0), ([3, 1], 8.0))]
     rule.measure = Measured(lambda c: 0.5 + lead * (c[0] == 4) - 0.2 * (c[0] == 3))
     candidate, why, measured = rule._decided(found, even)
     assert candidate.tolist() == taken
@@ -92,7 +92,7 @@ def test_only_a_clear_lead_replaces_uniform(model, lead, taken):
 
 def test_as_printed_the_estimate_decides(model):
     rule = Rule(model, replace(QUICK, search=SearchConfig.printed()), device="cpu")
-    found = Found([Seen(np.array([4, 1]), 9.0, -1, "random")])
+    found = [Seen(np.array([4, 1]), 9.0, -1, "random")]
     rule.measure = Measured(lambda c: 0.1 * c[1])
     candidate, why, measured = rule._decided(found, np.array([2, 2]))
     assert candidate.tolist() == [4, 1]
@@ -139,7 +139,7 @@ def test_another_metric_or_other_codes_start_anew(model):
 def test_a_budget_that_holds_everything_says_so(model):
     rule = Rule(model, QUICK, device="cpu")
     made = rule.customize(Budget(10 * rule.space.full.n_bytes))
-    assert made.counts.tolist() == [rule.space.most] * 4
+    assert made.counts == [rule.space.most] * 4
     assert made.n_bytes == rule.space.full.n_bytes
     assert "everything, which takes" in made.chosen_by
 
@@ -164,7 +164,7 @@ def test_the_papers_space_saves_the_blocks_kept(planted, tmp_path, users):
     assert kept.shape == (4, 4)
     assert kept.any(axis=1).all()
     blocks = kept.sum(axis=1)
-    assert about["counts"] == blocks.tolist() == made.counts.tolist()
+    assert about["counts"] == blocks.tolist() == made.counts
     sizes = np.bincount(group_of_item)
     assert made.n_bytes == 4 * 8 * 4 + int((blocks * sizes).sum()) * 8 * 4 <= budget.n_bytes
     assert about["measured"]["chosen"] > 0

@@ -15,7 +15,7 @@ from .conftest import levels, made_codes
 
 
 def test_levels_are_what_the_first_item_has_after_each_step():
-    order = make_order(100, 4, 2, OrderConfig(columns_per_slot=2, lead=2, together=2), least=2)
+    order = make_order(100, 4, 2, OrderConfig(columns_per_slot=2, lead=2), least=2)
     columns, slots = climbed(order, 32)
     assert list(zip(columns.tolist(), slots.tolist(), strict=True)) == [
         (2, 0), (2, 1), (3, 1), (4, 1), (4, 2),

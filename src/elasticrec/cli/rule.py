@@ -179,9 +179,9 @@ def _summary(output: Path, made: Customized, unit: str) -> str:
     chosen, alike = made.measured["chosen"], made.measured.get("uniform")
     beside = "" if alike is None else f" (all groups alike: {alike:.4f})"
     return (
-        f"{output}: {made.n_bytes:,} of {made.budget.n_bytes:,} bytes\n"
-        f"{made.metric} {chosen:.4f} measured on {made.n_users:,} validation users{beside}; "
-        f"estimated {made.estimate:.4f}\n"
+        f"{output}: {made.n_bytes:,} of {made.budget_bytes:,} bytes\n"
+        f"{made.metric} {chosen:.4f} measured on {made.validation_users:,} validation users"
+        f"{beside}; estimated {made.estimate:.4f}\n"
         f"{made.chosen_by}\n"
-        f"{unit}, group by group: {' '.join(map(str, made.counts.tolist()))}"
+        f"{unit}, group by group: {' '.join(map(str, made.counts))}"
     )

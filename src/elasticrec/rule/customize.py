@@ -17,7 +17,7 @@ from elasticrec.evaluation.ranking import holders
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
 from elasticrec.rule.estimator import Estimator, agreement, fit
-from elasticrec.rule.evolution import Found, evolve
+from elasticrec.rule.evolution import Seen, evolve, leaders
 from elasticrec.rule.free_blocks import FreeBlocks, make_groups
 from elasticrec.rule.levels import Levels
 from elasticrec.rule.samples import Measure, Samples, collect
@@ -36,11 +36,11 @@ _HELD_OUT = 10**6
 class Customized:
     """The composition of one budget, and what is known of it."""
 
-    budget: Budget
     candidate: np.ndarray
     """(G,) levels, or the mask (G, N) of blocks kept."""
-    counts: np.ndarray
-    """(G,) levels or blocks of each group."""
+    counts: list[int]
+    """Levels or blocks of each group."""
+    budget_bytes: int
     n_bytes: int
     """Bytes of the composition."""
     metric: str
@@ -48,8 +48,8 @@ class Customized:
     """Its estimated metric."""
     measured: dict[str, float]
     """The measured metric of `chosen` and of `uniform`, all groups alike."""
-    n_users: int
-    """Validation users who were measured."""
+    validation_users: int
+    """How many were measured."""
     chosen_by: str
     """Why this one was taken."""
     seconds: float
@@ -57,11 +57,7 @@ class Customized:
 
     def about(self) -> dict[str, Any]:
         """Plain facts."""
-        plain = ("n_bytes", "metric", "estimate", "measured", "chosen_by")
-        return {name: getattr(self, name) for name in plain} | {
-            "budget_bytes": self.budget.n_bytes, "counts": self.counts.tolist(),
-            "validation_users": self.n_users, "seconds": round(self.seconds, 2),
-        }  # fmt: skip
+        return {name: value for name, value in vars(self).items() if name != "candidate"}
 
 
 class Rule:
@@ -130,7 +126,7 @@ class Rule:
         guessed = estimator.predict(self.space.features(held_out.candidates))
         return agreement(guessed, held_out.values)
 
-    def search(self, budget: Budget, estimator: Estimator, seed: int = 0) -> Found:
+    def search(self, budget: Budget, estimator: Estimator, seed: int = 0) -> list[Seen]:
         """Alg. 2 within a budget: all candidates that it looked at."""
         config, space = self.config.search, self.space
         starts = [uniform(space, budget)] if config.from_uniform else []
@@ -149,23 +145,24 @@ class Rule:
             candidate, chosen_by = even, f"composition: everything, which takes {self.space.full}"
             measured = {"chosen": self.measure(even, self.deciders)}
         else:
-            found = self.search(budget, estimator, seed)
-            candidate, chosen_by, measured = self._decided(found, even)
+            seen = self.search(budget, estimator, seed)
+            candidate, chosen_by, measured = self._decided(seen, even)
         counts = self.space.counts(candidate)
         return Customized(
-            budget=budget, candidate=candidate, counts=counts, n_bytes=self.space.size(counts),
-            metric=self.config.samples.metric,
+            candidate, counts.tolist(), budget.n_bytes, self.space.size(counts),
+            self.config.samples.metric,
             estimate=float(estimator.predict(self.space.features(candidate[None]))[0]),
             measured={name: float(values.mean()) for name, values in measured.items()},
-            n_users=len(self.deciders), chosen_by=chosen_by, seconds=time.perf_counter() - started,
+            validation_users=len(self.deciders), chosen_by=chosen_by,
+            seconds=round(time.perf_counter() - started, 2),
         )  # fmt: skip
 
     def _decided(
-        self, found: Found, even: np.ndarray
+        self, cache: list[Seen], even: np.ndarray
     ) -> tuple[np.ndarray, str, dict[str, np.ndarray]]:
         """The candidate taken, why, and what it and `uniform` measure."""
         config = self.config.search
-        best = found.leaders(max(config.remeasured, 1))
+        best = leaders(cache, max(config.remeasured, 1))
         named = {f"rank {n}": seen.candidate for n, seen in enumerate(best, start=1)}
         named["uniform"] = even
         values = {name: self.measure(each, self.deciders)[None] for name, each in named.items()}

@@ -170,11 +170,8 @@ def _run(
         while progress.epoch < config.epochs and not progress.stopped:
             for batch in state.sampler.epoch(config.seed, progress.epoch, generator, progress.step):
                 state.step(batch)
-                to_report, to_save, to_stop = ranks.broadcast_flags(
-                    clock.passed("report", report_seconds),
-                    clock.passed("checkpoint", every),
-                    stop(),
-                )
+                due = clock.passed("report", report_seconds), clock.passed("checkpoint", every)
+                to_report, to_save, to_stop = ranks.broadcast((*due, stop()))
                 if to_report:
                     report(_step(state, clock))
                 if to_save or to_stop:

@@ -45,14 +45,6 @@ class Ranks:
             dist.broadcast_object_list(said, device=torch.device("cpu"))
         return said[0]
 
-    def broadcast_flags(self, *flags: bool) -> tuple[bool, ...]:
-        """The flags that rank 0 gives, on every rank."""
-        if self.size == 1:
-            return flags
-        said = torch.tensor(flags)
-        dist.broadcast(said, 0)
-        return tuple(said.tolist())
-
     def summed(self, number: float) -> float:
         """The sum of a number over all ranks."""
         if self.size == 1:
