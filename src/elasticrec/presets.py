@@ -73,18 +73,16 @@ PRESETS = {
     "demo": Preset(
         train=replace(TrainConfig(), epochs=4, negatives=512, temperatures=()),
         order=replace(OrderSearchConfig(), n_persons=2_000),
-        curve=CurveConfig(persons=2_000),
-        refit=False,
+        curve=CurveConfig(persons=2_000), refit=False,
     ),
     "paper-amazon-book": Preset(
         train=_PAPER, rule=RuleConfig.printed(width=64, population=20), refit=False
     ),
     "paper-yelp": Preset(
-        train=replace(_PAPER, layers=2),
-        rule=RuleConfig.printed(width=128, population=50),
+        train=replace(_PAPER, layers=2), rule=RuleConfig.printed(width=128, population=50),
         refit=False,
     ),
-}
+}  # fmt: skip
 
 
 def _filled(config: Any, plain: dict[str, Any]) -> Any:

@@ -64,10 +64,7 @@ class Ranker:
         self, user: Id | None = None, *, items: Iterable[Id] | None = None, k: int = 20,
         exclude: Iterable[Id] = (), only: Iterable[Id] | None = None, diversity: float = 0.0,
     ) -> list[Recommendation]:  # fmt: skip
-        """The k best items for a user of the data, or for anyone who took some items.
-
-        Items that the user took, in any part of the split, are not listed, nor are those of `items`
-        and of `exclude`. Unknown items are skipped, and a warning is logged.
+        """The k best items for a user, or for anyone, as `ElasticRecommender.recommend` lists them.
 
         Args:
             items: original ids, the oldest first.

@@ -53,14 +53,10 @@ class Budget:
         return cls(int(size))
 
     def __str__(self) -> str:
-        unit, size = next(
-            (unit, size)
-            for unit, size in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3), ("bytes", 1))
-            if self.n_bytes >= size
-        )
-        if size == 1:
-            return f"{self.n_bytes} B"
-        return f"{(Decimal(self.n_bytes) / size).normalize():f} {unit}"
+        for unit, size in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+            if self.n_bytes >= size:
+                return f"{(Decimal(self.n_bytes) / size).normalize():f} {unit}"
+        return f"{self.n_bytes} B"
 
     def dimensions(self, *, items: int) -> int:
         """Dimensions of a fixed-size float32 table of all items and one user within the budget."""

@@ -97,15 +97,10 @@ def draw(space: Space, seed: int, number: int, budget: Budget | None = None) -> 
 
 
 def collect(
-    space: Space,
-    quality: Callable[[np.ndarray], float],
-    n: int,
-    seed: int,
-    *,
-    known: Samples | None = None,
-    budget: Budget | None = None,
+    space: Space, quality: Callable[[np.ndarray], float], n: int, seed: int, *,
+    known: Samples | None = None, budget: Budget | None = None,
     save: Callable[[Samples], None] = lambda _: None,
-) -> Samples:
+) -> Samples:  # fmt: skip
     """The first n draws, measured; those already known are not measured again.
 
     Args:

@@ -55,11 +55,8 @@ class Space(ABC):
         return candidate.copy()
 
     def with_counts(
-        self,
-        candidate: np.ndarray,  # noqa: ARG002
-        counts: np.ndarray,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> np.ndarray:
+        self, candidate: np.ndarray, counts: np.ndarray, rng: np.random.Generator  # noqa: ARG002
+    ) -> np.ndarray:  # fmt: skip
         """The candidate with other counts, as little changed as may be."""
         return counts
 

@@ -138,10 +138,8 @@ class TrainConfig(Settings):
     def sized(self, train: Pairs) -> TrainConfig:
         """The settings as used on some train pairs: what depends on their number is derived.
 
-        `batch_size` is halved until an epoch has `fewest_steps`.
-        `negatives` of a softmax are at most half of all items.
-        `epochs`, where 0, give the pairs of an average item `visits` visits: 10 epochs for dense
-        data such as goodbooks (65 pairs per item), 20 for Gowalla (17).
+        Derived `epochs` are 10 for dense data such as goodbooks (65 pairs per item), 20 for
+        Gowalla (17).
         """
         size = self.batch_size
         while size // 2 >= self.smallest_batch and len(train) < self.fewest_steps * size:

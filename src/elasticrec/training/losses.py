@@ -79,11 +79,11 @@ Loss = Callable[[Vectors, Batch], Tensor]
 """The loss of a batch without L2, given its vectors and its numbers."""
 
 
+@dataclass(frozen=True)
 class Objective:
     """The loss that the settings name, averaged over the pairs of a batch, without L2."""
 
-    def __init__(self, config: TrainConfig) -> None:
-        self.config = config
+    config: TrainConfig
 
     def __call__(self, vectors: Vectors, batch: Batch) -> Tensor:
         """The loss of one batch."""

@@ -75,14 +75,9 @@ class Sampler:
     """
 
     def __init__(
-        self,
-        train: Pairs,
-        config: TrainConfig,
-        *,
-        whole_users: bool = False,
-        near: np.ndarray | None = None,
-        device: str | torch.device = "cpu",
-    ) -> None:
+        self, train: Pairs, config: TrainConfig, *, whole_users: bool = False,
+        near: np.ndarray | None = None, device: str | torch.device = "cpu",
+    ) -> None:  # fmt: skip
         """A sampler of train pairs.
 
         Args:
