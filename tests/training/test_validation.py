@@ -32,7 +32,7 @@ def made(split, config):
 def table_of(base, config, split, exponent=0.0):
     """The table as `train` would leave it after no step at all."""
     config = replace(config, popularity_exponent=exponent)
-    return Validation(split, config).table(base)[0]
+    return TrainingState(split, config, base, torch.Generator()).validation.table(base)[0]
 
 
 def exactly(table, config, split, users=None):
