@@ -95,10 +95,8 @@ class Space(ABC):
         """Refuse a budget below the smallest possible size."""
         smallest = self.smallest
         if budget < smallest:
-            raise InputError(
-                f"a budget of {budget}: the smallest possible is {smallest} "
-                f"({smallest.n_bytes} bytes)"
-            )
+            least = f"{smallest} ({smallest.n_bytes} bytes)"
+            raise InputError(f"a budget of {budget}: the smallest possible is {least}")
 
 
 def even_sizes(n_items: int, n_groups: int) -> np.ndarray:

@@ -163,6 +163,4 @@ class TrainConfig(Settings):
             raise InputError(f"exponents are {self.exponents}; expected to rise from 0")
         parse_metric(self.metric)
         if self.loss == "bpr" and self.cooccurrence:
-            raise InputError(
-                f"cooccurrence is {self.cooccurrence} with loss='bpr'; expected 0, or 'softmax'"
-            )
+            raise InputError(f"cooccurrence is {self.cooccurrence} with loss='bpr', expected 0")
