@@ -30,7 +30,7 @@ from benchmarks.lines import append, comparison, read
 from benchmarks.plain.stream import N_BLOCKS, make_stream
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, random_groups
-from elasticrec.rule.randomizer import random_candidate
+from elasticrec.rule.search_space import random_candidate
 from elasticrec.space import Budget
 from experiments.provenance import ROOT
 
@@ -68,7 +68,7 @@ def rule_file(n_items: int, mb: int, seed: int = 0) -> bytes:
     """What RULE keeps within a budget: groups, masks, and random blocks of their items."""
     rng = np.random.default_rng(seed)
     space = FreeBlocks(random_groups(n_items, GROUPS, rng), N_BLOCKS, BLOCK, SpaceConfig.printed())
-    kept = random_candidate(space, Budget.megabytes(mb), rng)
+    kept = random_candidate(space, Budget.parse(f"{mb}MB"), rng)
     parts = [struct.pack("<2I", GROUPS, N_BLOCKS)]
     for size, blocks in zip(space.group_sizes.tolist(), kept, strict=True):
         mask = sum(1 << n for n in np.flatnonzero(blocks).tolist())

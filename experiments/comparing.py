@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elasticrec.data.split import Split
-from elasticrec.evaluation.comparison import paired_t_test
+from elasticrec.evaluation.choosing import paired_t_test
 from elasticrec.evaluation.ranking import Evaluation, Part
 from experiments import lines
 from experiments.command import LOCAL

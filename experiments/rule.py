@@ -31,13 +31,13 @@ from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import Evaluation, evaluate
 from elasticrec.presets import PRESETS
 from elasticrec.rule.config import RuleConfig, SamplesConfig
-from elasticrec.rule.randomizer import uniform
+from elasticrec.rule.search_space import uniform
 from elasticrec.space import Budget
 from elasticrec.stream.picture import Line
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.table import BlockTable
 from experiments import command, comparing, figures, lines, streams, tables
-from experiments.baselines.fitting import blocks_of
+from experiments.baselines.fitting import RivalConfig, blocks_of
 from experiments.command import Task
 from experiments.provenance import LIBRARY, code_hash
 from experiments.searching import Elastic
@@ -217,11 +217,10 @@ def trainings(task: RuleTask, split: Split) -> list[TrainConfig]:
         paper = replace(paper, epochs=task.epochs)
     changed = dict(filter(None, map(_change, task.changes)))
     paper = replace(paper, n_blocks=changed.get("N", paper.n_blocks))
-    ours = replace(
-        PRESETS["default"].train, base="mf", aggregation=True, seed=task.seed, temperatures=(),
-        metric=paper.metric, popularity_exponent=0.0, recency=0.0, epochs=task.epochs,
-        n_blocks=paper.n_blocks,
-    )  # fmt: skip
+    ours = RivalConfig(**vars(replace(
+        PRESETS["default"].train, base="mf", seed=task.seed, temperatures=(), metric=paper.metric,
+        popularity_exponent=0.0, recency=0.0, epochs=task.epochs, n_blocks=paper.n_blocks,
+    )), aggregation=True)  # fmt: skip
     if task.form == ONE:
         plain = replace(paper, score="aligned", diversity=0.0)
         return [plain if task.changes == ["BPR"] else ours]
@@ -283,7 +282,7 @@ def elastic(task: RuleTask, split: Split) -> Iterator[str]:
     first = config_of(replace(task, seed=0))
     plain = {"train": asdict(replace(training, seed=0)), "rule": asdict(first)}
     for mb, size, budget in budgets(task, split):
-        judged = asdict(rule.agreement(estimator, judges[mb]))
+        judged = rule.agreement(estimator, judges[mb])
         chosen = {
             SEARCHED: rule.search(budget, estimator, task.seed), ALIKE: uniform(rule.space, budget)
         }  # fmt: skip

@@ -26,9 +26,8 @@ from elasticrec.evaluation.ranking import (
     queries_of,
 )
 from elasticrec.rule.config import RuleConfig, SamplesConfig
-from elasticrec.rule.estimator import Agreement, Estimator
-from elasticrec.rule.evolution import evolve
-from elasticrec.rule.fitting import fit
+from elasticrec.rule.estimator import Estimator, agreement, fit
+from elasticrec.rule.evolution import evolve, leaders
 from elasticrec.rule.free_blocks import FreeBlocks, make_groups
 from elasticrec.rule.samples import Samples, collect
 from elasticrec.space import Budget
@@ -98,18 +97,19 @@ class Elastic:
         """The estimator that samples give."""
         return fit(self.space.features(samples.candidates), samples.values, self.config.estimator)
 
-    def agreement(self, estimator: Estimator, held_out: Samples) -> Agreement:
+    def agreement(self, estimator: Estimator, held_out: Samples) -> dict[str, float]:
         """Agreement of estimates with measurements that were not fitted on."""
         guessed = estimator.predict(self.space.features(held_out.candidates))
-        return Agreement.of(guessed, held_out.values)
+        return agreement(guessed, held_out.values)
 
     def search(self, budget: Budget, estimator: Estimator, seed: int) -> np.ndarray:
         """Alg. 2's choice within a budget, by estimates alone."""
         space, config = self.space, replace(self.config.search, from_uniform=False)
-        return evolve(
+        cache = evolve(
             space, budget, lambda some: estimator.predict(space.features(some)), config,
             np.random.default_rng(seed),
-        ).best.candidate  # fmt: skip
+        )  # fmt: skip
+        return leaders(cache, 1)[0].candidate
 
 
 class Sampled:

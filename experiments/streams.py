@@ -69,6 +69,7 @@ def trained(
     if task.tables is not None:
         return kept_table(task.tables, task.dataset, config.seed, split, order)
     from elasticrec.training.loop import choose_temperature, train
+    from experiments.baselines.fitting import make_rival
 
     key = config_hash([asdict(config), split.fingerprint(), code_hash(*TRAINING)])
     path = TABLES / f"{task.dataset}-{config.base}-{config.seed}-{key}.safetensors"
@@ -77,7 +78,7 @@ def trained(
             if config.temperatures and config.loss == "softmax":
                 choice = choose_temperature(split, config, device=task.device)
                 config = replace(config, temperature=float(choice.chosen))
-            train(split, config, device=task.device).table.save(path)
+            train(split, config, device=task.device, make=make_rival).table.save(path)
     return BlockTable.load(path)
 
 

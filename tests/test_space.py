@@ -63,7 +63,7 @@ def test_text_of_a_budget_spells_it(n_bytes):
 
 
 def test_budgets_have_an_order_and_a_short_text():
-    assert Budget.megabytes(5) < Budget.parse("6MB")
+    assert Budget.parse("5MB") < Budget.parse("6MB")
     assert [str(Budget(n)) for n in (5_000_000, 4_998_123, 1500, 12)] == [
         "5 MB",
         "4.998123 MB",
@@ -74,4 +74,4 @@ def test_budgets_have_an_order_and_a_short_text():
 
 @pytest.mark.parametrize(("items", "expected"), [(AMAZON, [13, 27, 68]), (YELP, [11, 23, 59])])
 def test_dimensions_of_fixed_size_tables(items, expected):
-    assert [Budget.megabytes(mb).dimensions(items=items) for mb in (5, 10, 25)] == expected
+    assert [Budget.parse(f"{mb}MB").dimensions(items=items) for mb in (5, 10, 25)] == expected

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Base, Users, everyone, own_users, sums
+from elasticrec.training.bases import Base, Users, own_users, sums
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.rows import Leaves, Tables, take
 from elasticrec.training.sampler import Batch
@@ -28,7 +28,7 @@ from experiments.baselines.contract import (
     packed_bytes,
     unpack,
 )
-from experiments.baselines.fitting import Training
+from experiments.baselines.fitting import RivalConfig, Training, everyone
 
 
 class Composition(Protocol):
@@ -83,8 +83,9 @@ class Maker:
     def __call__(self, train: Pairs, config: TrainConfig, generator: torch.Generator) -> Base:
         """The base, from spectral vectors or from random ones."""
         users, items = first_vectors(train, config, generator)
-        summed = train if config.aggregation else None
-        users = users * config.own_norm if config.aggregation else users
+        summed = None
+        if isinstance(config, RivalConfig) and config.aggregation:
+            summed, users = train, users * config.own_norm
         tables = self.composition.tables(items, generator)
         self.base = Composed(users, tables, self.composition.compose, summed)
         return self.base

@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
-from torch.nn.functional import softplus
+import torch
+from torch import Generator, Tensor
+from torch.nn.functional import embedding_bag, softplus
 
 from elasticrec.data.cooccurrence import Cooccurrence, count_cooccurrence
+from elasticrec.data.interactions import Pairs
 from elasticrec.data.split import Split
+from elasticrec.settings import Positive
+from elasticrec.training.bases import Base, Factorization, Users, sums
 from elasticrec.training.config import TrainConfig
 from elasticrec.training.loop import train
 from elasticrec.training.losses import Loss, Vectors
+from elasticrec.training.rows import Leaves, unit
 from elasticrec.training.sampler import Batch
 from elasticrec.training.setup import MakeBase, make_base
 from experiments.baselines.contract import Fitted
@@ -33,7 +38,6 @@ KEPT = 2
 """Trainings kept in memory, so that several budgets may share one."""
 METRIC, VALIDATION_USERS = "recall@50", 3_000
 """Metric, and users at most, by which a method makes choices of its own."""
-TRAINED = {field.name for field in fields(TrainConfig)}
 
 OUR_TRIALS: list[dict[str, Any]] = [
     {"temperature": 0.07, "cooccurrence": 1.0},
@@ -42,6 +46,55 @@ OUR_TRIALS: list[dict[str, Any]] = [
     {"temperature": 0.15, "cooccurrence": 0.3},
 ]
 """Few dimensions like a higher temperature than the many that `RECIPES` are for."""
+
+
+@dataclass(frozen=True, repr=False)
+class RivalConfig(TrainConfig):
+    """Settings of a training whose users may be sums of their items, too."""
+
+    aggregation: bool = False
+    """`mf`: a user is her own vector plus the normalised sum of her items."""
+    own_norm: Positive = 0.3
+    """`aggregation`: norm of a user's own first vector; the sum beside it has norm 1."""
+
+
+TRAINED = {field.name for field in fields(RivalConfig)}
+
+
+class Summed(Factorization):
+    """Matrix factorisation whose users are their own vectors plus the sums of their items."""
+
+    whole_users = True
+
+    def __init__(self, users: Tensor, items: Tensor, train: Pairs) -> None:
+        super().__init__(users, items)
+        self.train = train
+
+    def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
+        """The batch's users, and its items."""
+        own, items = super().forward(leaves, batch)
+        of_items = sums(items[0], batch)
+        return Users(own.vectors + of_items.vectors, own.asking + of_items.asking), items
+
+    def final(self) -> tuple[Tensor, Tensor]:
+        """(U, D) users and (V, D) items."""
+        users, items = super().final()
+        return users + everyone(self.train, items), items
+
+
+def everyone(train: Pairs, items: Tensor) -> Tensor:
+    """(U, D) normalised sum of the unit vectors of every user's items."""
+    numbers = torch.from_numpy(train.items.astype("int64")).to(items.device)
+    starts = torch.from_numpy(train.indptr[:-1].copy()).to(items.device)
+    return unit(embedding_bag(numbers, unit(items), starts, mode="sum"))
+
+
+def make_rival(train: Pairs, config: TrainConfig, generator: Generator) -> Base:
+    """An untrained base of the library, or one whose users are sums of their items, too."""
+    base = make_base(train, config, generator)
+    if not isinstance(config, RivalConfig) or not config.aggregation:
+        return base
+    return Summed(base.tables["users"] * config.own_norm, base.tables["items"], train)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +142,7 @@ def _config(dimensions: int, found: dict[str, Any], seed: int, epochs: int) -> T
         "evaluate_every": max(1, epochs // 10),
         "patience": 0,
     }
-    return TrainConfig(**shaped | looking | {"seed": seed, "epochs": epochs})
+    return RivalConfig(**shaped | looking | {"seed": seed, "epochs": epochs})
 
 
 def blocks_of(dimensions: int) -> tuple[int, int]:
@@ -103,7 +156,7 @@ def fit_vectors(
     config: TrainConfig,
     device: str,
     *,
-    make: MakeBase = make_base,
+    make: MakeBase = make_rival,
     loss: Loss | None = None,
 ) -> Training:
     """The vectors that a training leaves, with a base or a loss of the method's own."""

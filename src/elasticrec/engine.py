@@ -88,8 +88,8 @@ def _attempt(work: Work[T, R], shared: Any, shard: T, number: int) -> Outcome[R]
 
 def _given_up(number: int, why: str) -> Outcome[Any]:
     """The outcome of a shard of which every worker died."""
-    error = InputError(f"a shard was tried {TRIES} times: {why}; is memory short?")
-    return Outcome(number, error=error)
+    told = f"a shard was tried {TRIES} times: {why}; is memory short?"
+    return Outcome(number, error=InputError(told))
 
 
 class Processes(Engine):
@@ -136,7 +136,6 @@ class Processes(Engine):
         finally:
             for worker, _ in busy.values():
                 worker.process.terminate()
-            for worker, _ in busy.values():
                 worker.process.join(timeout=10)
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -144,7 +143,6 @@ class Processes(Engine):
         """End the workers."""
         for worker in self._idle:
             worker.connection.close()
-        for worker in self._idle:
             worker.process.join(timeout=10)
 
 
@@ -270,13 +268,9 @@ def in_use() -> Engine:
 
 
 def map_shards(
-    work: Work[T, R],
-    shards: Sequence[T],
-    shared: Any = None,
-    *,
-    threads: bool = False,
-    here: bool = False,
-) -> Iterator[R]:
+    work: Work[T, R], shards: Sequence[T], shared: Any = None, *,
+    threads: bool = False, here: bool = False,
+) -> Iterator[R]:  # fmt: skip
     """The results of each shard, in their order, by the engine in use.
 
     Args:

@@ -15,28 +15,13 @@ from elasticrec.training.config import TrainConfig
 from elasticrec.tuning import TuneConfig
 
 _PAPER = TrainConfig(
-    base="lightgcn",
-    n_blocks=16,
-    score="tiled",
-    loss="bpr",
-    readout="final",
-    layers=3,
-    diversity=1e-4,
-    diversity_form="printed",
+    base="lightgcn", n_blocks=16, score="tiled", loss="bpr", readout="final", layers=3,
+    diversity=1e-4, diversity_form="printed",
     # The paper leaves these open.
-    epochs=200,
-    batch_size=8192,
-    learning_rate=5e-3,
-    schedule="constant",
-    negatives=1,
-    cooccurrence=0.0,
-    l2=1e-4,
-    init="random",
-    init_scale=1.0,
-    metric="recall@100",
-    evaluate_every=5,
-    patience=5,
-)
+    epochs=200, batch_size=8192, learning_rate=5e-3, schedule="constant", negatives=1,
+    cooccurrence=0.0, l2=1e-4, init="random", init_scale=1.0, metric="recall@100",
+    evaluate_every=5, patience=5,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,18 +73,16 @@ PRESETS = {
     "demo": Preset(
         train=replace(TrainConfig(), epochs=4, negatives=512, temperatures=()),
         order=replace(OrderSearchConfig(), n_persons=2_000),
-        curve=CurveConfig(persons=2_000),
-        refit=False,
+        curve=CurveConfig(persons=2_000), refit=False,
     ),
     "paper-amazon-book": Preset(
         train=_PAPER, rule=RuleConfig.printed(width=64, population=20), refit=False
     ),
     "paper-yelp": Preset(
-        train=replace(_PAPER, layers=2),
-        rule=RuleConfig.printed(width=128, population=50),
+        train=replace(_PAPER, layers=2), rule=RuleConfig.printed(width=128, population=50),
         refit=False,
     ),
-}
+}  # fmt: skip
 
 
 def _filled(config: Any, plain: dict[str, Any]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
 import threading
 import time
@@ -15,8 +14,6 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 5.0
 """Seconds of work without a line in the log."""
-PROGRESS = re.compile(r"epoch \d+/\d+, step")
-"""Begin of a line that the next one of its kind makes old."""
 
 
 @contextmanager
@@ -43,7 +40,7 @@ def lines_in_notebook() -> Iterator[None]:
     if shell is None or not hasattr(shell, "kernel"):
         yield
         return
-    package, handler = logging.getLogger("elasticrec"), _Shown(ipython.display.display)
+    package, handler = logging.getLogger("elasticrec"), logging.StreamHandler(sys.stdout)
     level = package.level
     package.addHandler(handler)
     package.setLevel(logging.INFO)
@@ -52,20 +49,3 @@ def lines_in_notebook() -> Iterator[None]:
     finally:
         package.removeHandler(handler)
         package.setLevel(level)
-
-
-class _Shown(logging.Handler):
-    """Lines of a log as one output; the progress of a stage replaces the line before."""
-
-    def __init__(self, display: Any) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-        self.output = display({"text/plain": ""}, raw=True, display_id=True)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Show one more line."""
-        line = record.getMessage()
-        if self.lines and all(map(PROGRESS.match, (line, self.lines[-1]))):
-            self.lines.pop()
-        self.lines.append(line)
-        self.output.update({"text/plain": "\n".join(self.lines)}, raw=True)

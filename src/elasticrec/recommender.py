@@ -157,12 +157,9 @@ class ElasticRecommender:
         return self
 
     def evaluate(
-        self,
-        part: Part = "test",
-        metrics: Iterable[str] = DEFAULT_METRICS,
-        *,
+        self, part: Part = "test", metrics: Iterable[str] = DEFAULT_METRICS, *,
         budget: str | int | None = None,
-    ) -> Evaluation:
+    ) -> Evaluation:  # fmt: skip
         """Evaluate the file of a budget, or the whole stream, on the held-out items of a part.
 
         ItemKNN and popularity on the same users stand beside it, as `baselines`.

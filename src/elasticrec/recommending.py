@@ -1,24 +1,34 @@
-"""Recommending on the server: the lists that a device would show, for many persons at once."""
+"""Recommending on the server: the lists that a device would show, for millions of persons too."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import logging
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from elasticrec.data.histories import Histories, Id
 from elasticrec.data.interactions import Pairs
+from elasticrec.engine import map_shards
 from elasticrec.errors import InputError
 from elasticrec.evaluation.ranking import users_at_once
+from elasticrec.files import save_bytes, writing, written_whole
 from elasticrec.model import FILES, Model
 from elasticrec.space import Budget
 
 log = logging.getLogger(__name__)
 
 _USERS_AT_ONCE = 256
+KINDS = (".csv", ".jsonl", ".parquet")
+"""Ends of names, which say what is written."""
+CHUNK = 4096
+"""Users of a chunk of a file."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +64,20 @@ class Ranker:
         self, user: Id | None = None, *, items: Iterable[Id] | None = None, k: int = 20,
         exclude: Iterable[Id] = (), only: Iterable[Id] | None = None, diversity: float = 0.0,
     ) -> list[Recommendation]:  # fmt: skip
-        """The k best items for a user of the data, or for anyone who took some items.
-
-        Items that the user took, in any part of the split, are not listed, nor are those of `items`
-        and of `exclude`. Unknown items are skipped, and a warning is logged.
+        """The k best items for a user, or for anyone, as `ElasticRecommender.recommend` lists them.
 
         Args:
             items: original ids, the oldest first.
             only: original ids to choose from; None for all.
             diversity: from 0 to 1: how much it counts that an item differs from those above it.
         """
-        _check(k, diversity)
         if items is not None and user is None:
             history = self.histories.of_items(items)
         elif user is not None and items is None:
             history = self.histories.of_users(self.histories.user(user))
         else:
             raise InputError("expected a user or a list of items, and not both")
-        hidden = history.union(self.histories.pairs([self.histories.items(exclude, "excluded")]))
-        chosen = None if only is None else self.histories.items(only, "allowed")
-        return next(self._lists(history, hidden, k, chosen, diversity))
+        return next(self._lists(history, k, exclude, only, diversity))
 
     def recommend_many(
         self, users: Iterable[Id] | None = None, *, items: Iterable[Iterable[Id]] | None = None,
@@ -88,7 +92,6 @@ class Ranker:
             items: histories instead of users, each as in `recommend`; a place in their sequence,
                 from 0, then stands for an id.
         """
-        _check(k, diversity)
         if users is not None and items is not None:
             raise InputError("expected users or items, and not both")
         if items is not None:
@@ -97,37 +100,38 @@ class Ranker:
             ids = self.split.user_ids
             numbers = np.arange(len(ids)) if users is None else self.histories.users(users)
             names, histories = ids.take(numbers).values.tolist(), self.histories.of_users(numbers)
-        barred = self.histories.items(exclude, "excluded")
-        chosen = None if only is None else self.histories.items(only, "allowed")
-        size = min(_USERS_AT_ONCE, users_at_once(self.split.n_items, "cpu"))
-
-        def found() -> Iterator[tuple[Id, list[Recommendation]]]:
-            for start in range(0, len(names), size):
-                some = histories.rows(np.arange(start, min(start + size, len(names))))
-                hidden = some.union(self.histories.pairs([barred] * some.n_users))
-                lists = self._lists(some, hidden, k, chosen, diversity)
-                yield from zip(names[start : start + some.n_users], lists, strict=True)
-
-        return found()  # bad arguments are refused before the first list is asked for
+        return zip(names, self._lists(histories, k, exclude, only, diversity), strict=True)
 
     def _lists(
-        self, histories: Pairs, hidden: Pairs, k: int, only: np.ndarray | None, diversity: float
-    ) -> Iterator[list[Recommendation]]:
-        """A list for each history."""
+        self, histories: Pairs, k: int, exclude: Iterable[Id], only: Iterable[Id] | None,
+        diversity: float,
+    ) -> Iterator[list[Recommendation]]:  # fmt: skip
+        """A list for each history; bad arguments are refused before the first is asked for."""
         from elasticrec.evaluation.toplist import VARIED_AMONG, top_items, varied
 
-        scores = self.scorer.listed(self.scorer.persons(histories), histories, self.votes)
+        _check(k, diversity)
+        barred = self.histories.items(exclude, "excluded")
+        outside = np.zeros(0, dtype=np.int64)
         if only is not None:
-            outside = np.setdiff1d(np.arange(self.split.n_items), only)
-            scores[:, outside] = -np.inf
-        best = top_items(scores, VARIED_AMONG * k if diversity else k, hidden)
-        for items, found in zip(best.items.numpy(), best.scores.numpy(), strict=True):
-            listed = np.flatnonzero(items >= 0)
-            if diversity:
-                listed = varied(
-                    found[listed].astype(np.float64), self.scorer.y[items[listed]], k, diversity
-                )
-            yield self._named(items[listed], found[listed])
+            allowed = self.histories.items(only, "allowed")
+            outside = np.setdiff1d(np.arange(self.split.n_items), allowed)
+        size = min(_USERS_AT_ONCE, users_at_once(self.split.n_items, "cpu"))
+
+        def found() -> Iterator[list[Recommendation]]:
+            for start in range(0, histories.n_users, size):
+                some = histories.rows(np.arange(start, min(start + size, histories.n_users)))
+                hidden = some.union(self.histories.pairs([barred] * some.n_users))
+                scores = self.scorer.listed(self.scorer.persons(some), some, self.votes)
+                scores[:, outside] = -np.inf
+                best = top_items(scores, VARIED_AMONG * k if diversity else k, hidden)
+                for items, worth in zip(best.items.numpy(), best.scores.numpy(), strict=True):
+                    listed = np.flatnonzero(items >= 0)
+                    if diversity:
+                        vectors = self.scorer.y[items[listed]]
+                        listed = varied(worth[listed].astype(np.float64), vectors, k, diversity)
+                    yield self._named(items[listed], worth[listed])
+
+        return found()
 
     def _named(self, numbers: np.ndarray, scores: np.ndarray) -> list[Recommendation]:
         ids, titles = self.split.item_ids.take(numbers).values.tolist(), self.split.titles
@@ -147,6 +151,65 @@ def rows_of(
     ]
 
 
+def write_lists(
+    ranker: Ranker, users: Iterable[Id], out: Path, *, k: int = 20, exclude: Iterable[Id] = (),
+    diversity: float = 0.0,
+) -> int:  # fmt: skip
+    """Write a row for each of the k best items of every user; the number of users.
+
+    Chunks go by the engine in use, and wait beside the file until all are there.
+    """
+    if out.suffix not in KINDS:
+        raise InputError(f"{out}: expected a name that ends in {', '.join(KINDS)}")
+    users_known, items_known = ranker.split.user_ids, ranker.split.item_ids
+    names = users_known.take(ranker.histories.users(users)).values.tolist()
+    barred = items_known.take(ranker.histories.items(exclude, "excluded")).values.tolist()
+    asked = {"k": k, "exclude": barred, "diversity": diversity}
+    place = out.with_name(f"{out.name}.parts")
+    starts = range(0, len(names), CHUNK)
+    parts = {start: place / f"{start:012}{out.suffix}" for start in starts}
+    what = [ranker.model.hash_of("stream"), ranker.n_bytes, asked, CHUNK, names]
+    digest = hashlib.sha256(repr(what).encode()).hexdigest()
+    with writing(place):
+        if not (place / digest).exists():  # new, or of another run
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            (place / digest).touch()
+        missing = [start for start in starts if not parts[start].exists()]
+        chunks = map_shards(_chunk, missing, (ranker, names, asked, out.suffix))
+        for start, content in zip(missing, chunks, strict=True):
+            save_bytes(parts[start], content)
+    with written_whole(out) as file:
+        if out.suffix == ".parquet":
+            import polars as pl
+
+            pl.scan_parquet([*parts.values()]).sink_parquet(file)
+        else:
+            file.writelines(part.read_bytes() for part in parts.values())
+    shutil.rmtree(place)
+    return len(names)
+
+
+def _chunk(shared: tuple[Ranker, list[Id], dict[str, Any], str], start: int) -> bytes:
+    """The rows of some users, as they stand in the file."""
+    import polars as pl
+
+    ranker, names, asked, kind = shared
+    lists = ranker.recommend_many(names[start : start + CHUNK], **asked)
+    rows = [(*row, float(f"{score:.6g}"), title or "") for *row, score, title in rows_of(lists)]
+    ids = ranker.split.user_ids, ranker.split.item_ids
+    user, item = (int if each.values.dtype.kind in "iu" else str for each in ids)
+    schema = {"user": user, "place": int, "item": item, "score": float, "title": str}
+    frame, file = pl.DataFrame(rows, schema=schema, orient="row"), io.BytesIO()
+    if kind == ".csv":
+        frame.write_csv(file, include_header=not start)
+    elif kind == ".jsonl":
+        frame.write_ndjson(file)
+    else:
+        frame.write_parquet(file)
+    return file.getvalue()
+
+
 def recommend_from_stream(
     path: Path, items: Iterable[str], *, k: int = 20, exclude: Iterable[str] = (),
     diversity: float = 0.0,
@@ -164,23 +227,16 @@ def recommend_from_stream(
             catalogue = path.with_name(FILES["catalogue"])
             if catalogue.exists():
                 stream.catalogue(catalogue)
-            is_text = stream.info()["ids"] == "text"
-            history, hidden = (_stream_ids(ids, is_text) for ids in (items, exclude))
+            kind: Any = str if stream.info()["ids"] == "text" else int
+            history, hidden = ([*map(kind, ids)] for ids in (items, exclude))
             found = stream.recommend(history, k=k, exclude=hidden, diversity=diversity)
             if found.unknown:
                 log.warning("%d of %d items given are unknown", found.unknown, len(history))
             return [Recommendation(each.id, each.score, each.title) for each in found]
     except elasticrec_device.StreamError as error:
         raise InputError(f"{path}: {error}") from None
-
-
-def _stream_ids(ids: Iterable[str], is_text: bool) -> list[Id]:
-    """Ids of the kind that a stream has."""
-    try:
-        return [each if is_text else int(each) for each in ids]
-    except ValueError:
-        given = ", ".join(ids)
-        raise InputError(f"ids {given}: expected whole numbers, as the stream has") from None
+    except ValueError as error:
+        raise InputError(f"{path}: its ids are whole numbers: {error}") from None
 
 
 def _check(k: int, diversity: float) -> None:

@@ -81,9 +81,8 @@ class Kind:
         return self._parse_one(text)
 
     def _parse_one(self, text: str) -> Any:
-        return (
-            {"true": True, "false": False}[text.lower()] if self.type is bool else self.type(text)
-        )
+        words = {"true": True, "false": False}
+        return words[text.lower()] if self.type is bool else self.type(text)
 
 
 def kinds(config: type[Any]) -> dict[str, Kind | None]:

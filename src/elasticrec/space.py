@@ -52,20 +52,11 @@ class Budget:
             raise InputError(f"a budget of {size!r}, expected a text such as '5MB', or whole bytes")
         return cls(int(size))
 
-    @classmethod
-    def megabytes(cls, megabytes: float) -> Budget:
-        """So many times 10^6 bytes."""
-        return cls(round(megabytes * 10**6))
-
     def __str__(self) -> str:
-        unit, size = next(
-            (unit, size)
-            for unit, size in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3), ("bytes", 1))
-            if self.n_bytes >= size
-        )
-        if size == 1:
-            return f"{self.n_bytes} B"
-        return f"{(Decimal(self.n_bytes) / size).normalize():f} {unit}"
+        for unit, size in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+            if self.n_bytes >= size:
+                return f"{(Decimal(self.n_bytes) / size).normalize():f} {unit}"
+        return f"{self.n_bytes} B"
 
     def dimensions(self, *, items: int) -> int:
         """Dimensions of a fixed-size float32 table of all items and one user within the budget."""

@@ -72,14 +72,9 @@ class Tuned:
 
 
 def tune(
-    split: Split,
-    config: TrainConfig,
-    tuning: TuneConfig,
-    *,
-    seconds: float | None = None,
-    later: float = 0.0,
-    device: str = "auto",
-) -> Tuned:
+    split: Split, config: TrainConfig, tuning: TuneConfig, *,
+    seconds: float | None = None, later: float = 0.0, device: str = "auto",
+) -> Tuned:  # fmt: skip
     """The training settings that rank validation items best, if their lead is no chance.
 
     Many trials have a lucky one among them, so a trial counts only if its paired lead over the
@@ -156,7 +151,5 @@ def _values(split: Split, config: TrainConfig, device: str) -> np.ndarray:
     from elasticrec.training.loop import train
 
     table = train(split, config, device=device, report=lambda _: None).table
-    found = evaluate(
-        table, split, part="validation", metrics=[config.metric], device=device,
-    )  # fmt: skip
+    found = evaluate(table, split, part="validation", metrics=[config.metric], device=device)
     return found.per_user[config.metric]

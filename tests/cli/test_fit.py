@@ -138,7 +138,7 @@ def test_an_edited_card_is_no_damage(tiny_copy):
         (["--set", "train.betas=0.9"], "betas is (0.9,), expected 2 numbers from 0 to 0.999999"),
         (["--set", "train.block_size=4"], "block_size is 4, expected 8, as a stream has"),
         (["--seed", "-1"], "seed is -1, expected a whole number from 0"),
-        (["--set", "train.aggregation=perhaps"], "'perhaps', expected true or false"),
+        (["--set", "refit=perhaps"], "'perhaps', expected true or false"),
         (["--set", "order.sizes=8,wide"], "'8,wide', expected numbers from 1e-12 to 1e+06"),
         (["--set", "order.sizes="], "sizes is (), expected numbers from"),
         (["--set", "order.leads=0,-2"], "leads is (0, -2), expected whole numbers from 0"),

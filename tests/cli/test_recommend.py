@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from elasticrec.batch import _chunk, write_lists
-from elasticrec.recommending import Ranker
+from elasticrec.recommending import Ranker, _chunk, write_lists
 from elasticrec.space import Budget
 from tests.cli.running import refused, run, run_json
 from tests.twins import diversity_of
@@ -125,10 +124,10 @@ def test_a_damaged_part_is_one_line(tiny_copy):
 
 KILLED = """
 import os, sys
-from elasticrec import batch
+from elasticrec import recommending
 from elasticrec.cli.main import app
 from tests.killing import arm
-batch.CHUNK = 40
+recommending.CHUNK = 40
 arm(4, os.open(os.devnull, os.O_WRONLY))
 app(sys.argv[1:])
 """
@@ -140,7 +139,7 @@ def test_a_run_that_was_killed_goes_on_by_any_engine(
 ):
     import polars as pl
 
-    monkeypatch.setattr("elasticrec.batch.CHUNK", 40)
+    monkeypatch.setattr("elasticrec.recommending.CHUNK", 40)
     everyone = tiny_model.split.user_ids.values.tolist()
     asked, out = tmp_path / "users.txt", tmp_path / f"lists.{kind}"
     asked.write_text("\n".join(map(str, everyone)))
@@ -152,7 +151,7 @@ def test_a_run_that_was_killed_goes_on_by_any_engine(
     assert len(begun) == 1 + 2 + 1  # what the run is of, two chunks, and one half written
     taken = []
     monkeypatch.setattr(
-        "elasticrec.batch._chunk", lambda shared, n: taken.append(n) or _chunk(shared, n)
+        "elasticrec.recommending._chunk", lambda shared, n: taken.append(n) or _chunk(shared, n)
     )
     assert f"wrote the lists of {len(everyone)} users" in run(*words)
     assert taken == [*range(80, len(everyone), 40)]

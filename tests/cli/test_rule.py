@@ -30,7 +30,7 @@ def run(*arguments, code=0):
 
 def test_a_stream_within_the_budget_is_written(model, tmp_path):
     out = tmp_path / "one.elastic"
-    text = run("customize", model, "--budget", "8KB", "-o", out, "--ids", "u32", *QUICK)
+    text = run("customize", model, "--budget", "8KB", "-o", out, *QUICK)
     assert f"{out}: {out.stat().st_size:,} of 8,000 bytes" in text
     assert "measured on 60 validation users (all groups alike: 0." in text
     assert "levels of" in text

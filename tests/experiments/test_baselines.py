@@ -112,7 +112,7 @@ def test_equal_seeds_give_equal_bytes(world):
 def test_fixed_sizes_at_the_papers_budgets():
     from experiments.baselines.fixed_size import widest
 
-    sizes = [Budget.megabytes(mb) for mb in (5, 10, 25)]
+    sizes = [Budget.parse(f"{mb}MB") for mb in (5, 10, 25)]
     assert [widest("pmf", "float32", 91_599, size) for size in sizes] == [13, 27, 68]
     found = [widest("pmf-int8", "int8", 91_599, size) for size in sizes]
     assert found == [52, 106, 256]  # 107 is a prime

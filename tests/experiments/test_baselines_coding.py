@@ -155,7 +155,7 @@ def test_pruning_keeps_the_largest_and_charges_their_places():
 
 def test_pruning_takes_the_packing_that_keeps_most():
     def at(megabytes):
-        return pruning.best_packing("pruning", 91_599, 128, "int8", Budget.megabytes(megabytes))
+        return pruning.best_packing("pruning", 91_599, 128, "int8", Budget.parse(f"{megabytes}MB"))
 
     assert at(5) == (5_000_000 - 1_024 - 16 * 91_599, "int8", True)
     assert at(1) == ((1_000_000 - 1_024 - 91_599) // 2, "int8", False)

@@ -5,12 +5,14 @@ import pytest
 import torch
 
 from benchmarks.synthetic import planted_world
+from elasticrec.training.rows import Leaves
 from experiments.baselines import dlrm_ce, lightrec
 from experiments.baselines.autoemb import candidates
 from experiments.baselines.composed import MixedSizes, from_sizes, scaled, stored_sizes
 from experiments.baselines.esapn import Search, grow
-from experiments.baselines.fitting import fit_vectors, our_config
+from experiments.baselines.fitting import Summed, everyone, fit_vectors, our_config
 from experiments.baselines.lightrec import kmeans
+from tests.training.test_history import draw, sums_slowly
 
 
 def test_the_most_wanted_enlargements_that_fit_are_made():
@@ -128,3 +130,26 @@ def test_vectors_without_scales_are_scored_as_they_are(rng):
     assert scaled(items, {}) is items
     coded = {"scales": np.zeros(4, np.uint8), "scale_ends": np.log(np.float32([2, 4]))}
     np.testing.assert_allclose(scaled(items, coded), 2 * items, rtol=1e-6)
+
+
+def test_a_summed_user_is_her_own_vector_plus_her_items():
+    train, items, batch = draw(4)
+    own = torch.randn(train.n_users, 4, generator=torch.Generator().manual_seed(9))
+    base = Summed(own, items, train)
+    users, vectors = base.forward(Leaves(base.tables), batch)
+    of_items = sums_slowly(train, items, batch)
+    mine = own[batch.users]
+    torch.testing.assert_close(users.vectors, mine + of_items[0], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(users.asking, mine[batch.row] + of_items[1], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(vectors[0], items[batch.seen])
+    final_users, final_items = base.final()
+    torch.testing.assert_close(final_users, own + everyone(train, items))
+    assert final_items is items
+
+
+def test_everyone_is_the_normalised_sum_of_unit_vectors():
+    train, items, _ = draw(2)
+    units = items / items.norm(dim=1, keepdim=True)
+    sums = torch.from_numpy(train.csr().toarray()).float() @ units
+    expected = sums / sums.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    torch.testing.assert_close(everyone(train, items), expected, atol=1e-5, rtol=1e-5)

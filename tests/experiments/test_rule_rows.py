@@ -11,8 +11,8 @@ from elasticrec.data.splitting import by_popularity
 from elasticrec.errors import InputError
 from elasticrec.presets import PRESETS
 from elasticrec.rule.free_blocks import masked_items
-from elasticrec.rule.randomizer import random_candidate, uniform
 from elasticrec.rule.samples import Samples
+from elasticrec.rule.search_space import random_candidate, uniform
 from elasticrec.space import Budget
 from experiments import lines, rule
 from experiments.searching import Elastic

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from elasticrec.errors import InputError
 from elasticrec.rule.config import EstimatorConfig
-from elasticrec.rule.estimator import FORMS, Estimator, fm
-from elasticrec.rule.fitting import first_weights
+from elasticrec.rule.estimator import FORMS, Estimator, first_weights, fm
 
 G, F, D0 = 5, 4, 6
 

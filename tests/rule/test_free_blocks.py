@@ -15,18 +15,18 @@ def test_example_of_section_5_1_holds_15_blocks():
     space = blocks([10_000] * 10, 8, d=16)
     assert space.block_bytes.tolist() == [640_000] * 10
     assert space.user_bytes == 512
-    assert space.n_blocks(Budget.megabytes(10)) == 15
+    assert space.n_blocks(Budget.parse("10MB")) == 15
 
 
 @pytest.mark.parametrize(("items", "expected"), [(AMAZON, [34, 68, 170]), (YELP, [29, 59, 147])])
 def test_blocks_of_the_papers_budgets(items, expected):
     space = blocks(even_sizes(items, 20), 16)
-    assert [space.n_blocks(Budget.megabytes(mb)) for mb in (5, 10, 25)] == expected
+    assert [space.n_blocks(Budget.parse(f"{mb}MB")) for mb in (5, 10, 25)] == expected
 
 
 @pytest.mark.parametrize(("items", "megabytes"), [(AMAZON, 5), (AMAZON, 25), (YELP, 10)])
 def test_that_many_blocks_fit_and_one_more_does_not(items, megabytes):
-    budget, space = Budget.megabytes(megabytes), blocks(even_sizes(items, 20), 16)
+    budget, space = Budget.parse(f"{megabytes}MB"), blocks(even_sizes(items, 20), 16)
     M = space.n_blocks(budget)
     for n_blocks, fits in ((M, True), (M + 1, False)):
         counts = np.full(20, n_blocks // 20) + (np.arange(20) < n_blocks % 20)

@@ -9,7 +9,6 @@ from elasticrec.ordering.order import Order, OrderConfig, make_order
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.levels import NEVER, Levels, climbed
 from elasticrec.space import Budget
-from elasticrec.stream.chunk import stored_ids
 from elasticrec.stream.writer import Facts, stream_parts
 
 from .conftest import levels, made_codes
@@ -46,18 +45,13 @@ def random_neighbours(rng, V, S):
     S=st.integers(0, 5),
     G=st.integers(1, 5),
     n_books=st.integers(1, 3),
-    with_ids=st.booleans(),
     seed=st.integers(0, 1000),
 )
-def test_size_is_the_length_of_the_stream_that_is_written(V, C, S, G, n_books, with_ids, seed):
+def test_size_is_the_length_of_the_stream_that_is_written(V, C, S, G, n_books, seed):
     rng = np.random.default_rng(seed)
-    from elasticrec.data.ids import Ids
-
     codes, neighbours = made_codes(V, C, n_books=n_books), random_neighbours(rng, V, S)
-    ids = stored_ids(Ids(np.arange(V) * 7), "u32") if with_ids else None
     order = make_order(V, C, S, OrderConfig(columns_per_slot=2), least=1)
-    id_bytes = ids.payload_bytes(0, V) if ids else 0
-    space = Levels(codes, order, SpaceConfig(n_groups=G), id_bytes=id_bytes)
+    space = Levels(codes, order, SpaceConfig(n_groups=G))
     candidate = rng.integers(1, space.most + 1, size=G)
     one = Order.of_composition(space.composition(candidate))
     parts = stream_parts(
@@ -66,7 +60,6 @@ def test_size_is_the_length_of_the_stream_that_is_written(V, C, S, G, n_books, w
         np.ones((C + 1, 2), dtype=np.float32),
         one,
         facts=Facts("00" * 32, one.least),
-        ids=ids,
     )
     assert sum(map(len, parts)) == space.size(candidate)
 

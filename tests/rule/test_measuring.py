@@ -66,13 +66,13 @@ def test_items_of_few_blocks_are_scored_as_high_as_those_of_many():
     table = BlockTable(blocks, one.astype(np.float32) * 0 + 1, "mf")
     groups = np.array([0, 1, 0, 0])
     space = FreeBlocks(groups, 2, 1, SpaceConfig(kind="blocks", groups="random", n_groups=2))
-    measured = Measure(Parts(split, table), space, "recall@1", person="vector", device="cpu")
+    measured = Measure(Parts(split, table), space, "recall@1", device="cpu")
     assert measured(np.array([[1, 1], [1, 0]], dtype=bool), np.array([0, 1])).tolist() == [1, 1]
     assert measured(np.array([[1, 1], [1, 1]], dtype=bool), np.array([0, 1])).tolist() == [1, 1]
     weak = table.blocks.copy()
     weak[1, 0] = 0.7  # 1.4 for two: less than 1.6
     other = Parts(split, BlockTable(weak, table.users, "mf"))
-    measured = Measure(other, space, "recall@1", person="vector", device="cpu")
+    measured = Measure(other, space, "recall@1", device="cpu")
     assert measured(np.array([[1, 1], [1, 0]], dtype=bool), np.array([0, 1])).tolist() == [0, 0]
 
 
@@ -81,7 +81,7 @@ def test_levels_measure_what_their_composition_measures(planted, tmp_path):
     space = Levels(model.codes, model.order, SpaceConfig(n_groups=4))
     users = np.flatnonzero(model.split.validation.per_user)[:80]
     candidate = np.array([space.most, 3, 2, 1])
-    found = Measure(model, space, "ndcg@20", person="history", device="cpu")(candidate, users)
+    found = Measure(model, space, "ndcg@20", device="cpu")(candidate, users)
     wanted = measure(
         model.codes, model.neighbours, model.weights, space.composition(candidate), model.split,
         users=users, metrics=("ndcg@20",), device="cpu",
@@ -96,10 +96,10 @@ def test_a_person_without_users_vectors_is_folded_in(planted, tmp_path):
     space = FreeBlocks(groups, 4, 8, SpaceConfig(kind="blocks", groups="random"))
     users = np.flatnonzero(model.split.validation.per_user)
     mask = np.ones((2, 4), dtype=bool)
-    found = Measure(model, space, "recall@20", person="history", device="cpu")(mask, users)
+    found = Measure(model, space, "recall@20", device="cpu")(mask, users)
     persons = model.table.fold_in(model.split.train.rows(users))
     folded = BlockTable(model.table.blocks, np.zeros((planted.n_users, 32), np.float32), "mf")
     folded.users[users] = persons
     parts = Parts(model.split, folded)
-    same = Measure(parts, space, "recall@20", person="vector", device="cpu")(mask, users)
+    same = Measure(parts, space, "recall@20", device="cpu")(mask, users)
     assert np.array_equal(found, same)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from elasticrec.rule.config import MUTATIONS
 from elasticrec.rule.evolution import move, mutate, reselect, swap
-from elasticrec.rule.randomizer import random_candidate
+from elasticrec.rule.search_space import random_candidate
 from elasticrec.space import Budget
 
 from .conftest import blocks, budget_of, half_way, levels

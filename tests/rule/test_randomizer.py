@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from elasticrec.errors import InputError
 from elasticrec.rule.config import SpaceConfig
 from elasticrec.rule.free_blocks import FreeBlocks, random_groups
-from elasticrec.rule.randomizer import bounded, draw_counts, pick, random_candidate
+from elasticrec.rule.search_space import bounded, draw_counts, pick, random_candidate
 from elasticrec.space import Budget
 
 from .conftest import blocks, budget_of, half_way, levels
@@ -27,7 +27,7 @@ def test_spends_exactly_the_papers_blocks(name):
     items, expected = MEGABYTES[name]
     space, rng = paper_space(items), np.random.default_rng(1)
     for megabytes, n_blocks in zip((5, 10, 25), expected, strict=True):
-        budget = Budget.megabytes(megabytes)
+        budget = Budget.parse(f"{megabytes}MB")
         assert space.n_blocks(budget) == n_blocks
         drawn = [random_candidate(space, budget, rng) for _ in range(30)]
         assert {int(mask.sum()) for mask in drawn} == {n_blocks}
@@ -36,7 +36,7 @@ def test_spends_exactly_the_papers_blocks(name):
 def test_printed_form_underspends_and_ours_does_not():
     """Ledger 3: M = 59, mean 57.25, 45 % of draws short."""
     printed, ours = (paper_space(105_840, top_up=top_up) for top_up in (False, True))
-    rng, budget = np.random.default_rng(0), Budget.megabytes(10)
+    rng, budget = np.random.default_rng(0), Budget.parse("10MB")
     assert printed.n_blocks(budget) == 59
     spent = np.array([draw_counts(printed, budget, rng).sum() for _ in range(4000)])
     assert spent.mean() == pytest.approx(57.25, abs=0.15)
@@ -50,12 +50,12 @@ def test_printed_mean_gives_every_group_a_block_or_two_at_every_budget():
     space = paper_space(printed_mean=True, top_up=False)
     rng = np.random.default_rng(0)
     small, large = (
-        np.array([draw_counts(space, Budget.megabytes(mb), rng) for _ in range(500)])
+        np.array([draw_counts(space, Budget.parse(f"{mb}MB"), rng) for _ in range(500)])
         for mb in (10, 25)
     )
     assert small.mean() == pytest.approx(large.mean(), abs=0.02)
     assert np.mean(large == 1) > 0.9
-    corrected = draw_counts(paper_space(top_up=False), Budget.megabytes(25), rng)
+    corrected = draw_counts(paper_space(top_up=False), Budget.parse("25MB"), rng)
     assert corrected.mean() == pytest.approx(8.5, abs=0.7)
 
 

@@ -26,7 +26,7 @@ SMALL = TrainConfig(
 CONFIGS = {
     "rows": replace(SMALL, negatives=32, batch_size=64),
     "whole": SMALL,
-    "aggregated": replace(SMALL, base="mf", aggregation=True),
+    "mf": replace(SMALL, base="mf"),
     "lightgcn": replace(SMALL, base="lightgcn"),
     "bpr": replace(SMALL, base="mf", loss="bpr", negatives=2, cooccurrence=0.0),
 }

@@ -18,7 +18,6 @@ from elasticrec.training.config import TrainConfig
         ({"base": "svd"}, "base is 'svd', expected one of history, mf, lightgcn"),
         ({"loss": "bpr"}, r"cooccurrence is 0\.3 with loss='bpr'"),
         ({"metric": "recal@50"}, "recal@50"),
-        ({"aggregation": True}, "aggregation is for base='mf', got 'history'"),
         ({"exponents": (0.1, 0.2)}, "expected to rise from 0"),
         ({"exponents": (0.0, 0.2, 0.1)}, "expected to rise from 0"),
         ({"popularity_exponent": -0.5}, r"popularity_exponent is -0\.5; expected -1, or 0 or"),

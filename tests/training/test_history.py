@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticrec.data.interactions import Pairs
-from elasticrec.training.bases import Factorization, History, Leaves, everyone, sums
+from elasticrec.training.bases import History, Leaves, sums
 from elasticrec.training.sampler import Batch
 
 
@@ -83,19 +83,6 @@ def test_a_user_with_one_item_asks_with_nothing_and_disturbs_no_gradient():
     torch.testing.assert_close(grad, torch.tensor([[4 / 125, -3 / 125], [0.0, 1.0]]))
 
 
-def test_everyone_is_the_normalised_sum_of_unit_vectors():
-    train, items, _ = draw(5)
-    found = everyone(train, items)
-    for user in range(train.n_users):
-        wanted = unit(sum((unit(items[i]) for i in train.of(user)), start=items[0] * 0))
-        torch.testing.assert_close(found[user], wanted, atol=1e-5, rtol=1e-5)
-
-
-def test_everyone_without_items_is_zero():
-    train = Pairs.from_arrays(np.array([1]), np.array([0]), n_users=3, n_items=2)
-    assert everyone(train, torch.eye(2)).tolist() == [[0, 0], [1, 0], [0, 0]]
-
-
 def test_users_are_sums_of_their_items_and_items_the_rows_named():
     train, items, batch = draw(2)
     base = History(items)
@@ -139,18 +126,3 @@ def test_the_gradient_of_a_base_is_that_of_the_slow_loop(more):
         assert not wanted[9:].any()
         wanted = wanted[rows]
     torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
-
-
-def test_an_aggregated_user_is_her_own_vector_plus_her_items():
-    train, items, batch = draw(4)
-    own = torch.randn(train.n_users, 4, generator=torch.Generator().manual_seed(9))
-    base = Factorization(own, items, train)
-    users, vectors = base.forward(Leaves(base.tables), batch)
-    of_items = sums_slowly(train, items, batch)
-    mine = own[batch.users]
-    torch.testing.assert_close(users.vectors, mine + of_items[0], atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(users.asking, mine[batch.row] + of_items[1], atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(vectors[0], items[batch.seen])
-    final_users, final_items = base.final()
-    torch.testing.assert_close(final_users, own + everyone(train, items))
-    assert final_items is items

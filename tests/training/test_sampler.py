@@ -189,31 +189,9 @@ def test_near_items_are_drawn_from_the_seen_items_lists():
     assert (batch.items[2] >= 0).all()
 
 
-def test_pairs_are_visited_in_proportion_to_their_weights():
-    weights = np.array([1, 2, 5, 4], dtype=np.float32)
-    train = replace(
-        Pairs.from_arrays(np.array([0, 0, 1, 2]), np.array([0, 1, 2, 0]), n_users=3, n_items=3),
-        weights=weights,
-    )
-    sampler = by_pairs(train, 4, 1)
-    counts = np.zeros((3, 3))
-    for epoch in range(300):
-        (batch,) = sampler.epoch(0, epoch, generator())
-        np.add.at(counts, (batch.users[batch.row].numpy(), batch.seen.numpy()), 1)
-        visits = counts[train.users, train.items]
-    assert counts.sum() == visits.sum() == 4 * 300  # as many visits as pairs, none of others
-    np.testing.assert_allclose(visits, 100 * weights, atol=20)
-
-
-def test_equal_weights_visit_each_pair_once():
-    train = draw(3)
-    weighted = replace(train, weights=np.full(len(train), 0.3, dtype=np.float32))
-    (batch,) = by_pairs(weighted, 999, 1).epoch(0, 0, generator())
-    assert (batch.users[batch.row] * train.n_items + batch.seen).tolist() == train.keys().tolist()
-
-
-def test_pairs_of_whole_users_carry_their_weights():
+@both
+def test_pairs_carry_their_weights(make):
     train = replace(draw(3), weights=None)
     weights = np.arange(1, len(train) + 1, dtype=np.float32)
-    (batch,) = by_users(replace(train, weights=weights), 999).epoch(0, 0, generator())
+    (batch,) = make(replace(train, weights=weights), 999).epoch(0, 0, generator())
     np.testing.assert_allclose(batch.weights.numpy(), weights / weights.mean(), rtol=1e-6)

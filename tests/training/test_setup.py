@@ -17,7 +17,6 @@ from elasticrec.training.setup import keep_freed_memory, make_base, random_table
 CONFIG = TrainConfig(base="mf", n_blocks=4, block_size=2)
 BASES = {
     "mf": CONFIG,
-    "aggregated": replace(CONFIG, aggregation=True),
     "lightgcn": replace(CONFIG, base="lightgcn", layers=2),
     "history": replace(CONFIG, base="history"),
 }
@@ -58,12 +57,6 @@ def test_init_scale_scales_the_first_vectors(planted, init):
         for scale in (1.0, 3.0)
     )
     torch.testing.assert_close(three, 3 * one)
-
-
-def test_a_users_own_vector_starts_with_its_norm(planted):
-    config = replace(BASES["aggregated"], own_norm=0.2)
-    norms = made(planted, config).tables["users"].norm(dim=1)
-    torch.testing.assert_close(norms, torch.full_like(norms, 0.2))
 
 
 def test_random_tables_have_norms_near_the_scale():

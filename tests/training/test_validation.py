@@ -20,7 +20,6 @@ from elasticrec.training.validation import Validation, final_vectors
 CONFIG = TrainConfig(base="mf", n_blocks=4, block_size=2, metric="recall@20", cooccurrence=0.0)
 BASES = {
     "mf": CONFIG,
-    "aggregated": replace(CONFIG, aggregation=True),
     "lightgcn": replace(CONFIG, base="lightgcn", layers=2),
     "history": replace(CONFIG, base="history"),
 }

@@ -12,7 +12,7 @@ from elasticrec.cli._output import print_json, print_table
 from elasticrec.cli._settings import DEVICE, JSON, by_engine
 
 if TYPE_CHECKING:
-    from elasticrec.evaluation.comparison import TTest
+    from elasticrec.evaluation.choosing import TTest
     from elasticrec.evaluation.ranking import Evaluation
     from elasticrec.model import Model
 
@@ -69,7 +69,7 @@ def evaluate(
     found = _columns(opened, budget, part, names, device)
     tests = None
     if compare is not None:
-        from elasticrec.evaluation.comparison import compare as compare_evaluations
+        from elasticrec.evaluation.choosing import compare as compare_evaluations
 
         other = Model.open(compare)
         found["other"] = _columns(other, budget, part, names, device)["stream"]

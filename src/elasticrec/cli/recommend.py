@@ -50,11 +50,10 @@ def recommend(
       elasticrec recommend watch.elastic --items 1,2,3
     """
     from elasticrec.addresses import fetched
-    from elasticrec.batch import write_lists
     from elasticrec.errors import InputError
     from elasticrec.files import check_writable
     from elasticrec.model import Model
-    from elasticrec.recommending import Ranker, recommend_from_stream
+    from elasticrec.recommending import Ranker, recommend_from_stream, write_lists
     from elasticrec.space import Budget
 
     ways = [way for way in (user, items, users_file) if way is not None]

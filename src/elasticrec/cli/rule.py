@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,6 @@ from typer import Argument, Option
 
 from elasticrec.cli._output import logged_to_stderr, print_json
 from elasticrec.cli._settings import DEVICE, JSON, SEED, configured, with_options
-from elasticrec.cli.customize import IdKind
 
 if TYPE_CHECKING:
     from elasticrec.rule.customize import Customized
@@ -110,15 +109,18 @@ def estimate(
         fitted = searcher.estimator()
         judged = {str(each): searcher.agreement(each, held_out) for each in budgets}
     if json:
-        facts = {**fitted.about, "within": {name: asdict(each) for name, each in judged.items()}}
-        return print_json(facts)
-    chosen = fitted.about["chosen"]
+        return print_json({**fitted.about, "within": judged})
+    about = fitted.about
     print(
-        f"{fitted.about['metric']} of {fitted.about['n_samples']:,} compositions, estimated by the "
-        f"other half: off by {chosen['rmse']:.4f}, rank correlation {chosen['spearman']:.3f}"
+        f"{about['metric']} of {about['n_samples']:,} compositions, estimated by the other half: "
+        f"{_agreement(about['chosen'])}"
     )
     for name, found in judged.items():
-        print(f"  within {name}: {found}")
+        print(f"  within {name}: {_agreement(found)}")
+
+
+def _agreement(found: dict[str, float]) -> str:
+    return f"off by {found['rmse']:.4f}, rank correlation {found['spearman']:.3f}"
 
 
 @rule.command()
@@ -130,9 +132,6 @@ def customize(
         Path, Option("--output", "-o", help="The stream to write, or a .npz as printed.")
     ],
     config: Any = None,
-    ids: Annotated[
-        IdKind, Option(help="Ids in the stream: item numbers (dense), or the shop's own.")
-    ] = IdKind.dense,
     device: DEVICE = "auto",
     json: JSON = False,
 ) -> None:
@@ -156,7 +155,7 @@ def customize(
     size = Budget.parse(budget)
     check_writable(output)
     with logged_to_stderr(), extended(model) as opened:
-        searcher = Rule(opened, config, device=device, id_kind=ids.value)
+        searcher = Rule(opened, config, device=device)
         made = searcher.customize(size, seed=config.samples.seed)
     searcher.save(made, output)
     if json:
@@ -170,9 +169,9 @@ def _summary(output: Path, made: Customized, unit: str) -> str:
     chosen, alike = made.measured["chosen"], made.measured.get("uniform")
     beside = "" if alike is None else f" (all groups alike: {alike:.4f})"
     return (
-        f"{output}: {made.n_bytes:,} of {made.budget.n_bytes:,} bytes\n"
-        f"{made.metric} {chosen:.4f} measured on {made.n_users:,} validation users{beside}; "
-        f"estimated {made.estimate:.4f}\n"
+        f"{output}: {made.n_bytes:,} of {made.budget_bytes:,} bytes\n"
+        f"{made.metric} {chosen:.4f} measured on {made.validation_users:,} validation users"
+        f"{beside}; estimated {made.estimate:.4f}\n"
         f"{made.chosen_by}\n"
-        f"{unit}, group by group: {' '.join(map(str, made.counts.tolist()))}"
+        f"{unit}, group by group: {' '.join(map(str, made.counts))}"
     )

@@ -1,20 +1,24 @@
-"""Choices that data make: a candidate replaces a default only by a clear lead on the same persons.
+"""Comparisons on the same persons: choices that data make, and the paired t-test of two models.
 
-The lower end of the confidence interval of its mean paired lead must be above 0. Leads that chance
-explains are not taken.
+A candidate replaces a default only by a clear lead: the lower end of the confidence interval of its
+mean paired lead must be above 0. Leads that chance explains are not taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from elasticrec.errors import InputError
+
+if TYPE_CHECKING:
+    from elasticrec.data.split import Split
+    from elasticrec.evaluation.ranking import Evaluation, Part
 
 FEW_PERSONS = 5_000
 """Fewer persons than this tell candidates apart badly; a choice on fewer says so."""
@@ -95,3 +99,65 @@ def choose(name: str, values: Mapping[str, np.ndarray], default: str, *, doubt: 
     clear = [candidate for candidate, (_, low) in leads.items() if low > 0]
     best = max(clear, key=lambda candidate: leads[candidate][0], default=default)
     return Choice(name, best, default, leads, n)
+
+
+@dataclass(frozen=True)
+class TTest:
+    """Two-sided paired t-test of the hypothesis that the mean difference is zero."""
+
+    difference: float
+    """Mean of a - b: positive where a is better."""
+    deviation: float
+    """Standard deviation of the differences, n - 1 in the denominator."""
+    t: float
+    """difference / (deviation / sqrt(n)); infinite if all users differ by the same amount."""
+    p: float
+    """Probability of a |t| this large if the two are equally good."""
+    n: int
+    """Users who were compared."""
+
+
+def paired_t_test(a: np.ndarray, b: np.ndarray) -> TTest:
+    """Test if the values a and b, of the same users in the same order, differ in mean."""
+    from scipy.special import stdtr
+
+    if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
+        raise InputError(
+            f"cannot compare per-user values of shapes {a.shape} and {b.shape}; "
+            "expected the same users in both, at least two"
+        )
+    differences = a.astype(np.float64) - b.astype(np.float64)
+    n = len(differences)
+    difference = float(differences.mean())
+    deviation = float(differences.std(ddof=1))
+    if np.all(differences == differences[0]):  # no spread: the statistic is a limit
+        same = differences[0] == 0
+        t = 0.0 if same else inf * np.sign(difference)
+        return TTest(difference, 0.0, float(t), 1.0 if same else 0.0, n)
+    t = difference / (deviation / sqrt(n))
+    return TTest(difference, deviation, t, float(2 * stdtr(n - 1, -abs(t))), n)
+
+
+def compare(
+    first: Evaluation, second: Evaluation, splits: tuple[Split, Split], part: Part = "test"
+) -> dict[str, TTest]:
+    """A paired t-test of first - second for each metric of both.
+
+    Args:
+        splits: the split of each, which hold the same out; items may be numbered differently.
+    """
+    held = []
+    for split, found in zip(splits, (first, second), strict=True):
+        pairs = getattr(split, part).rows(found.users)
+        users = split.user_ids.take(found.users[pairs.users]).values.tolist()
+        items = split.item_ids.take(pairs.items).values.tolist()
+        held.append({*zip(users, items, strict=True)})
+    if held[0] != held[1] or not np.array_equal(first.users, second.users):
+        raise InputError(
+            f"the two models hold out different {part} items; expected models of the same split"
+        )
+    return {
+        name: paired_t_test(values, second.per_user[name])
+        for name, values in first.per_user.items()
+        if name in second.per_user
+    }

@@ -41,19 +41,11 @@ _ITEMS_AT_ONCE = 1 << 13
 
 
 def measure(
-    codes: Codes,
-    neighbours: Neighbours | None,
-    weights: np.ndarray,
-    composition: Composition,
-    split: Split,
-    *,
-    part: Part = "validation",
-    users: np.ndarray | None = None,
-    person: Person = "history",
-    vectors: np.ndarray | None = None,
-    metrics: Iterable[str] = ("recall@50",),
-    device: str = "auto",
-) -> Evaluation:
+    codes: Codes, neighbours: Neighbours | None, weights: np.ndarray, composition: Composition,
+    split: Split, *, part: Part = "validation", users: np.ndarray | None = None,
+    person: Person = "history", vectors: np.ndarray | None = None,
+    metrics: Iterable[str] = ("recall@50",), device: str = "auto",
+) -> Evaluation:  # fmt: skip
     """Evaluate a composition on the relevant items of a part, by exact ranking.
 
     Args:
@@ -77,13 +69,9 @@ def measure(
 
 
 def _scores(
-    scorer: Scorer,
-    history: Pairs,
-    vectors: np.ndarray | None,
-    votes: Votes | None,
-    start: int,
-    stop: int,
-) -> Tensor:
+    scorer: Scorer, history: Pairs, vectors: np.ndarray | None, votes: Votes | None,
+    start: int, stop: int,
+) -> Tensor:  # fmt: skip
     """(stop - start, V) the scores of the users start … stop - 1."""
     rows = history.rows(np.arange(start, stop))
     if vectors is None:
@@ -163,7 +151,10 @@ class Scorer:
 
         scores = self.scores(persons)
         if votes is not None:
-            add_votes(scores, votes.of(histories))
+            found = votes.of(histories).tocoo()
+            at = torch.from_numpy(found.row.astype(np.int64) * scores.shape[1] + found.col)
+            worth = torch.from_numpy(found.data.astype(np.float32))
+            scores.view(-1).index_add_(0, at.to(scores.device), worth.to(scores.device))
         unlisted = torch.as_tensor(~self.composition.listable, device=self.device)
         return scores.masked_fill_(unlisted, -np.inf)
 
@@ -191,14 +182,3 @@ class Votes:
 
         scale = 1 / np.sqrt(np.maximum(histories.per_user, 1)).astype(np.float32)
         return (diags(scale) @ (histories.csr() @ self.lists)).tocsr()
-
-
-def add_votes(scores: Tensor, votes: csr_matrix) -> None:
-    """Add sparse votes (n, V) to scores in place."""
-    import torch
-
-    rows = np.repeat(np.arange(votes.shape[0]), np.diff(votes.indptr))
-    at = torch.from_numpy(rows * votes.shape[1] + votes.indices.astype(np.int64))
-    values = torch.from_numpy(votes.data.astype(np.float32))
-    flat = scores.view(-1)
-    flat.index_add_(0, at.to(scores.device), values.to(scores.device))

@@ -107,14 +107,10 @@ class Evaluation:
 
 
 def evaluate(
-    table: BlockTable,
-    split: Split,
-    *,
-    part: Part = "test",
-    metrics: Iterable[str] = DEFAULT_METRICS,
-    users: np.ndarray | None = None,
+    table: BlockTable, split: Split, *, part: Part = "test",
+    metrics: Iterable[str] = DEFAULT_METRICS, users: np.ndarray | None = None,
     device: str = "auto",
-) -> Evaluation:
+) -> Evaluation:  # fmt: skip
     """Evaluate a table on the relevant items of a part, by exact ranking over all items.
 
     Args:
@@ -134,14 +130,9 @@ def evaluate(
 
 
 def evaluate_vectors(
-    persons: Any,
-    items: Any,
-    asked: Queries,
-    *,
-    metrics: Iterable[str] = DEFAULT_METRICS,
-    batch_size: int | None = None,
-    device: str = "auto",
-) -> Evaluation:
+    persons: Any, items: Any, asked: Queries, *, metrics: Iterable[str] = DEFAULT_METRICS,
+    batch_size: int | None = None, device: str = "auto",
+) -> Evaluation:  # fmt: skip
     """Evaluate the products of persons (n, k) and items (V, k) on each person's relevant items."""
     import torch
 
@@ -162,13 +153,9 @@ def _products(persons: Any, items: Any, device: str, start: int, stop: int) -> T
 
 
 def evaluate_scores(
-    score_batch: ScoreBatch,
-    asked: Queries,
-    *,
-    metrics: Iterable[str] = DEFAULT_METRICS,
-    batch_size: int | None = None,
-    device: str = "cpu",
-) -> Evaluation:
+    score_batch: ScoreBatch, asked: Queries, *, metrics: Iterable[str] = DEFAULT_METRICS,
+    batch_size: int | None = None, device: str = "cpu",
+) -> Evaluation:  # fmt: skip
     """Evaluate any scores on each person's relevant items; the rest is as in `evaluate`.
 
     Args:

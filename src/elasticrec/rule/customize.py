@@ -16,17 +16,15 @@ from elasticrec.evaluation.choosing import choose
 from elasticrec.evaluation.ranking import holders
 from elasticrec.files import written_whole
 from elasticrec.rule.config import RuleConfig
-from elasticrec.rule.estimator import Agreement, Estimator
-from elasticrec.rule.evolution import Found, evolve
+from elasticrec.rule.estimator import Estimator, agreement, fit
+from elasticrec.rule.evolution import Seen, evolve, leaders
 from elasticrec.rule.free_blocks import FreeBlocks, make_groups
 from elasticrec.rule.levels import Levels
-from elasticrec.rule.randomizer import uniform
 from elasticrec.rule.samples import Measure, Samples, collect
+from elasticrec.rule.search_space import uniform
 from elasticrec.space import Budget
-from elasticrec.stream.chunk import stored_ids
 
 if TYPE_CHECKING:
-    from elasticrec.evaluation.measure import Person
     from elasticrec.model import Model
 
 log = logging.getLogger(__name__)
@@ -38,11 +36,11 @@ _HELD_OUT = 10**6
 class Customized:
     """The composition of one budget, and what is known of it."""
 
-    budget: Budget
     candidate: np.ndarray
     """(G,) levels, or the mask (G, N) of blocks kept."""
-    counts: np.ndarray
-    """(G,) levels or blocks of each group."""
+    counts: list[int]
+    """Levels or blocks of each group."""
+    budget_bytes: int
     n_bytes: int
     """Bytes of the composition."""
     metric: str
@@ -50,8 +48,8 @@ class Customized:
     """Its estimated metric."""
     measured: dict[str, float]
     """The measured metric of `chosen` and of `uniform`, all groups alike."""
-    n_users: int
-    """Validation users who were measured."""
+    validation_users: int
+    """How many were measured."""
     chosen_by: str
     """Why this one was taken."""
     seconds: float
@@ -59,27 +57,14 @@ class Customized:
 
     def about(self) -> dict[str, Any]:
         """Plain facts."""
-        plain = ("n_bytes", "metric", "estimate", "measured", "chosen_by")
-        return {name: getattr(self, name) for name in plain} | {
-            "budget_bytes": self.budget.n_bytes, "counts": self.counts.tolist(),
-            "validation_users": self.n_users, "seconds": round(self.seconds, 2),
-        }  # fmt: skip
+        return {name: value for name, value in vars(self).items() if name != "candidate"}
 
 
 class Rule:
     """RULE with some settings on one model."""
 
-    def __init__(
-        self,
-        model: Model,
-        config: RuleConfig,
-        *,
-        person: Person | None = None,
-        device: str = "auto",
-        id_kind: str = "dense",
-    ) -> None:
-        """RULE on a model, for a kind of person; levels count the bytes of a kind of ids."""
-        self.model, self.config, self.id_kind = model, config, id_kind
+    def __init__(self, model: Model, config: RuleConfig, *, device: str = "auto") -> None:
+        self.model, self.config = model, config
         self.space: FreeBlocks | Levels
         if config.space.kind == "blocks":
             table, popularity = model.table, model.split.train.per_item
@@ -88,14 +73,8 @@ class Rule:
         elif model.table.score == "tiled":
             raise InputError("tiled scores (Eq. 2 as printed) have no stream, expected --printed")
         else:
-            id_bytes = 0
-            if id_kind != "dense":
-                ids = model.split.item_ids
-                id_bytes = stored_ids(ids, id_kind).payload_bytes(0, len(ids))
-            self.space = Levels(model.codes, model.order, config.space, id_bytes=id_bytes)
-        known = person or ("history" if model.table.users is None else "vector")
-        metric = config.samples.metric
-        self.measure = Measure(model, self.space, metric, known, device)
+            self.space = Levels(model.codes, model.order, config.space)
+        self.measure = Measure(model, self.space, config.samples.metric, device)
         able = holders(model.split)
         shuffled = np.random.default_rng(config.samples.seed).permutation(able)
         n, more = config.samples.n_users, config.search.n_users
@@ -107,11 +86,9 @@ class Rule:
 
     def estimator(self) -> Estimator:
         """The model's estimator; samples and fit that the folder holds are not made again."""
-        from elasticrec.rule.fitting import fit
-
         model, config = self.model, self.config
         drawn = {**asdict(config.samples), "space": asdict(config.space)}
-        drawn["person"], n = self.measure.person, drawn.pop("n_samples")
+        n = drawn.pop("n_samples")
         fitted = {**asdict(config.estimator), "n_samples": n}
         if model.fresh("samples", drawn) and model.fresh("estimator", fitted):
             return Estimator.load(model.check("estimator"))
@@ -139,7 +116,7 @@ class Rule:
         """The mean metric of the users on whom samples are measured."""
         return float(self.measure(candidate, self.users).mean())
 
-    def agreement(self, budget: Budget, n: int) -> Agreement:
+    def agreement(self, budget: Budget, n: int) -> dict[str, float]:
         """Agreement of estimates with n measured compositions of one budget, all unseen by the fit.
 
         The total alone tells most of the quality, so an estimator is judged within a budget.
@@ -147,9 +124,9 @@ class Rule:
         estimator, seed = self.estimator(), self.config.samples.seed + _HELD_OUT
         held_out = collect(self.space, self._sampled, n, seed, budget=budget)
         guessed = estimator.predict(self.space.features(held_out.candidates))
-        return Agreement.of(guessed, held_out.values)
+        return agreement(guessed, held_out.values)
 
-    def search(self, budget: Budget, estimator: Estimator, seed: int = 0) -> Found:
+    def search(self, budget: Budget, estimator: Estimator, seed: int = 0) -> list[Seen]:
         """Alg. 2 within a budget: all candidates that it looked at."""
         config, space = self.config.search, self.space
         starts = [uniform(space, budget)] if config.from_uniform else []
@@ -168,23 +145,24 @@ class Rule:
             candidate, chosen_by = even, f"composition: everything, which takes {self.space.full}"
             measured = {"chosen": self.measure(even, self.deciders)}
         else:
-            found = self.search(budget, estimator, seed)
-            candidate, chosen_by, measured = self._decided(found, even)
+            seen = self.search(budget, estimator, seed)
+            candidate, chosen_by, measured = self._decided(seen, even)
         counts = self.space.counts(candidate)
         return Customized(
-            budget=budget, candidate=candidate, counts=counts, n_bytes=self.space.size(counts),
-            metric=self.config.samples.metric,
+            candidate, counts.tolist(), budget.n_bytes, self.space.size(counts),
+            self.config.samples.metric,
             estimate=float(estimator.predict(self.space.features(candidate[None]))[0]),
             measured={name: float(values.mean()) for name, values in measured.items()},
-            n_users=len(self.deciders), chosen_by=chosen_by, seconds=time.perf_counter() - started,
+            validation_users=len(self.deciders), chosen_by=chosen_by,
+            seconds=round(time.perf_counter() - started, 2),
         )  # fmt: skip
 
     def _decided(
-        self, found: Found, even: np.ndarray
+        self, cache: list[Seen], even: np.ndarray
     ) -> tuple[np.ndarray, str, dict[str, np.ndarray]]:
         """The candidate taken, why, and what it and `uniform` measure."""
         config = self.config.search
-        best = found.leaders(max(config.remeasured, 1))
+        best = leaders(cache, max(config.remeasured, 1))
         named = {f"rank {n}": seen.candidate for n, seen in enumerate(best, start=1)}
         named["uniform"] = even
         values = {name: self.measure(each, self.deciders)[None] for name, each in named.items()}
@@ -207,4 +185,4 @@ class Rule:
         from elasticrec.stream.writer import write_stream_of
 
         order = Order.of_composition(self.space.composition(customized.candidate))
-        write_stream_of(self.model, Path(path), along=order, id_kind=self.id_kind)
+        write_stream_of(self.model, Path(path), along=order)

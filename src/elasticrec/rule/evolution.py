@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elasticrec.rule.config import SearchConfig
-from elasticrec.rule.randomizer import bounded, pick, random_candidate
-from elasticrec.rule.search_space import Space
+from elasticrec.rule.search_space import Space, bounded, pick, random_candidate
 from elasticrec.space import Budget
 
 Estimate = Callable[[np.ndarray], np.ndarray]
@@ -40,36 +39,19 @@ class Seen:
     """`random`, `uniform`, or the name of a mutation."""
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The candidates that a search looked at."""
-
-    cache: list[Seen]
-    """Every candidate, in order: Alg. 2's `cache`."""
-
-    @property
-    def best(self) -> Seen:
-        """The candidate of the highest estimate, the oldest of equal ones."""
-        return max(self.cache, key=lambda seen: seen.estimate)
-
-    def leaders(self, k: int) -> list[Seen]:
-        """The k best distinct candidates, the best first."""
-        distinct: dict[bytes, Seen] = {}
-        for seen in sorted(self.cache, key=lambda seen: -seen.estimate):
-            distinct.setdefault(seen.candidate.tobytes(), seen)
-        return list(distinct.values())[:k]
+def leaders(cache: list[Seen], k: int) -> list[Seen]:
+    """The k best distinct candidates, the best first, and the oldest of equal ones."""
+    distinct: dict[bytes, Seen] = {}
+    for seen in sorted(cache, key=lambda seen: -seen.estimate):
+        distinct.setdefault(seen.candidate.tobytes(), seen)
+    return list(distinct.values())[:k]
 
 
 def evolve(
-    space: Space,
-    budget: Budget,
-    estimate: Estimate,
-    config: SearchConfig,
-    rng: np.random.Generator,
-    *,
-    starts: Sequence[np.ndarray] = (),
-) -> Found:
-    """All that Alg. 2 saw; the same for the same generator."""
+    space: Space, budget: Budget, estimate: Estimate, config: SearchConfig,
+    rng: np.random.Generator, *, starts: Sequence[np.ndarray] = (),
+) -> list[Seen]:  # fmt: skip
+    """All that Alg. 2 saw, in order: its `cache`; the same for the same generator."""
     first = [*starts]
     while len(first) < config.population:
         first.append(random_candidate(space, budget, rng))
@@ -85,7 +67,7 @@ def evolve(
         if not any(np.array_equal(child, cache[number].candidate) for number in seed):
             seed.append(len(cache) - 1)
             seed.remove(min(seed, key=lambda number: cache[number].estimate))
-    return Found(cache)
+    return cache
 
 
 def _finite(estimates: np.ndarray) -> list[float]:

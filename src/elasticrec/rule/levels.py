@@ -44,19 +44,16 @@ def climbed(order: Order, n_levels: int) -> tuple[np.ndarray, np.ndarray]:
 class Levels(Space):
     """Candidates are the level of each group (G,), from 1; group g is a range of items."""
 
-    def __init__(
-        self, codes: Codes, order: Order, config: SpaceConfig, *, id_bytes: int = 0
-    ) -> None:
-        """The levels of a model, whose ids take some bytes; 0 for dense ids."""
+    def __init__(self, codes: Codes, order: Order, config: SpaceConfig) -> None:
         self.config, self.n_items = config, codes.n_items
         self.columns, self.slots = climbed(order, config.n_levels)
         self.group_sizes = _sizes_of_eights(codes.n_items, config.n_groups)
         self.n_groups, self.most, self.top_up = config.n_groups, len(self.columns), config.top_up
         self.slot_bytes = np.array([neighbour_bytes(n, self.n_items) for n in self.group_sizes])
-        self.shared, self.shared_chunks = _shared(codes, id_bytes)
+        self.shared, self.shared_chunks = _shared(codes)
 
     def sizes(self, counts: np.ndarray) -> np.ndarray:
-        """(B,) bytes: the head, codebooks and columns in use, ids, and every group's payload.
+        """(B,) bytes: the head, codebooks and columns in use, and every group's payload.
 
         Groups side by side that get the same column share a chunk, so a column has one chunk for
         each group that has it while the group before has not.
@@ -116,16 +113,13 @@ def _rises(have: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(have - before, 0).sum(axis=1))
 
 
-def _shared(codes: Codes, id_bytes: int) -> tuple[np.ndarray, np.ndarray]:
+def _shared(codes: Codes) -> tuple[np.ndarray, np.ndarray]:
     """(C + 1,) bytes and (C + 1,) chunks that groups share where the deepest has 0 … C columns.
 
     A codebook comes with its first column, and opens the columns beside it that use it, too.
     """
     n_bytes = np.full(codes.n_columns + 1, head_bytes(codes.n_blocks))
     n_chunks = np.zeros(codes.n_columns + 1, dtype=np.int64)
-    if id_bytes:
-        n_bytes += CHUNK_HEADER + id_bytes
-        n_chunks += 1
     books = codes.columns[:, 0]
     starts = [c for c in range(codes.n_columns) if c == 0 or books[c] != books[c - 1]]
     for start, stop in zip(starts, [*starts[1:], codes.n_columns], strict=True):

@@ -15,14 +15,13 @@ from time import monotonic
 
 import numpy as np
 
-from elasticrec.evaluation.measure import Person, measure
+from elasticrec.evaluation.measure import measure
 from elasticrec.evaluation.ranking import evaluate_vectors, queries_of
 from elasticrec.files import Arrays
 from elasticrec.model import Model
 from elasticrec.rule.free_blocks import FreeBlocks, masked_items
 from elasticrec.rule.levels import Levels
-from elasticrec.rule.randomizer import random_candidate
-from elasticrec.rule.search_space import Space
+from elasticrec.rule.search_space import Space, random_candidate
 from elasticrec.space import Budget
 from elasticrec.training.table import folded
 
@@ -63,8 +62,6 @@ class Measure:
     model: Model
     space: FreeBlocks | Levels
     metric: str
-    person: Person
-    """How persons are known: by history, or by a vector from the server as well."""
     device: str = "auto"
 
     def __call__(self, candidate: np.ndarray, users: np.ndarray) -> np.ndarray:
@@ -73,8 +70,8 @@ class Measure:
         if isinstance(space, Levels):  # as a device with the stream of these levels ranks
             found = measure(
                 model.codes, model.neighbours, model.weights, space.composition(candidate), split,
-                users=users, person=self.person, vectors=self._vectors, metrics=(self.metric,),
-                device=self.device,
+                users=users, person="history" if self._vectors is None else "vector",
+                vectors=self._vectors, metrics=(self.metric,), device=self.device,
             )  # fmt: skip
             return found.per_user[self.metric]
         table, vectors = model.table, self._vectors
@@ -88,9 +85,7 @@ class Measure:
 
     @cached_property
     def _vectors(self) -> np.ndarray | None:
-        """(U, D) of all users, where they are known by vector."""
-        if self.person == "history":
-            return None
+        """(U, D) of all users, where the model has them."""
         trained = isinstance(self.space, FreeBlocks)
         return self.model.table.users if trained else self.model.server_vectors()
 
@@ -102,15 +97,10 @@ def draw(space: Space, seed: int, number: int, budget: Budget | None = None) -> 
 
 
 def collect(
-    space: Space,
-    quality: Callable[[np.ndarray], float],
-    n: int,
-    seed: int,
-    *,
-    known: Samples | None = None,
-    budget: Budget | None = None,
+    space: Space, quality: Callable[[np.ndarray], float], n: int, seed: int, *,
+    known: Samples | None = None, budget: Budget | None = None,
     save: Callable[[Samples], None] = lambda _: None,
-) -> Samples:
+) -> Samples:  # fmt: skip
     """The first n draws, measured; those already known are not measured again.
 
     Args:

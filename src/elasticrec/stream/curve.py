@@ -14,7 +14,7 @@ import numpy as np
 
 from elasticrec.data.split import Split
 from elasticrec.evaluation.baselines import BaselineConfig, evaluate_baselines
-from elasticrec.evaluation.comparison import paired_t_test
+from elasticrec.evaluation.choosing import paired_t_test
 from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import DEFAULT_METRICS, parse_metrics
 from elasticrec.evaluation.ranking import Evaluation, Part, evaluate, holders, queries_of

@@ -1,7 +1,7 @@
 """Bases: trainable tables, and the vectors that a batch needs of them.
 
-`History` makes users of their items, `Factorization` gives each a vector, with or without that
-sum, and `LightGCN` propagates vectors over the user-item graph (Eq. 1).
+`History` makes users of their items, `Factorization` gives each a vector, and `LightGCN` propagates
+vectors over the user-item graph (Eq. 1).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 
 from elasticrec.data.interactions import Pairs
 from elasticrec.training.rows import Leaves, Tables, named_rows, take, unit
@@ -79,35 +78,22 @@ def sums(seen: Tensor, batch: Batch) -> Users:
     return Users(unit(totals), unit(totals.index_select(0, batch.row) - units))
 
 
-def everyone(train: Pairs, items: Tensor) -> Tensor:
-    """(U, D) normalised sum of the unit vectors of every user's items."""
-    numbers = torch.from_numpy(train.items.astype("int64")).to(items.device)
-    starts = torch.from_numpy(train.indptr[:-1].copy()).to(items.device)
-    return unit(embedding_bag(numbers, unit(items), starts, mode="sum"))
-
-
 class Factorization:
     """Matrix factorisation; a step touches only the rows of its batch."""
 
     name = "mf"
+    whole_users = False
 
-    def __init__(self, users: Tensor, items: Tensor, summed: Pairs | None = None) -> None:
-        """Args: summed: train pairs; a user is then her own vector plus the sum of her items."""
+    def __init__(self, users: Tensor, items: Tensor) -> None:
         self.tables: Tables = {"users": users, "items": items}
-        self.summed, self.whole_users = summed, summed is not None
 
     def forward(self, leaves: Leaves, batch: Batch) -> tuple[Users, list[Tensor]]:
         """The batch's users, and its items."""
-        own, items = own_users(leaves, batch), named_rows(leaves, "items", batch.items)
-        if self.summed is None:
-            return own, items
-        of_items = sums(items[0], batch)
-        return Users(own.vectors + of_items.vectors, own.asking + of_items.asking), items
+        return own_users(leaves, batch), named_rows(leaves, "items", batch.items)
 
     def final(self) -> tuple[Tensor, Tensor]:
         """(U, D) users and (V, D) items."""
-        users, items = self.tables["users"], self.tables["items"]
-        return users if self.summed is None else users + everyone(self.summed, items), items
+        return self.tables["users"], self.tables["items"]
 
 
 def own_users(leaves: Leaves, batch: Batch) -> Users:

@@ -84,10 +84,6 @@ class TrainConfig(Settings):
     """`softmax`: weight of the term that pulls a user to items co-occurring with those she took."""
     cooccurrence_k: Annotated[int, Range(1, 1000)] = 10
     """Co-occurring items of each item among which that term draws."""
-    aggregation: bool = False
-    """`mf`: a user is her own vector plus the normalised sum of her items."""
-    own_norm: Positive = 0.3
-    """`aggregation`: norm of a user's own first vector; the sum beside it has norm 1."""
     layers: Annotated[int, Range(0, 16)] = 3
     """L of `lightgcn`."""
     readout: Literal["mean", "final"] = "mean"
@@ -142,10 +138,8 @@ class TrainConfig(Settings):
     def sized(self, train: Pairs) -> TrainConfig:
         """The settings as used on some train pairs: what depends on their number is derived.
 
-        `batch_size` is halved until an epoch has `fewest_steps`.
-        `negatives` of a softmax are at most half of all items.
-        `epochs`, where 0, give the pairs of an average item `visits` visits: 10 epochs for dense
-        data such as goodbooks (65 pairs per item), 20 for Gowalla (17).
+        Derived `epochs` are 10 for dense data such as goodbooks (65 pairs per item), 20 for
+        Gowalla (17).
         """
         size = self.batch_size
         while size // 2 >= self.smallest_batch and len(train) < self.fewest_steps * size:
@@ -168,9 +162,5 @@ class TrainConfig(Settings):
         if self.exponents[:1] != (0.0,) or list(self.exponents) != sorted(set(self.exponents)):
             raise InputError(f"exponents are {self.exponents}; expected to rise from 0")
         parse_metric(self.metric)
-        if self.aggregation and self.base != "mf":
-            raise InputError(f"aggregation is for base='mf', got {self.base!r}")
         if self.loss == "bpr" and self.cooccurrence:
-            raise InputError(
-                f"cooccurrence is {self.cooccurrence} with loss='bpr'; expected 0, or 'softmax'"
-            )
+            raise InputError(f"cooccurrence is {self.cooccurrence} with loss='bpr', expected 0")

@@ -45,8 +45,6 @@ class Trained:
     """The vectors with the best validation value."""
     tables: Tables
     """The base's tables that they were made of."""
-    config: TrainConfig
-    """The settings as used: sized for the data."""
     progress: Progress
     """Validations, epochs and seconds."""
     choices: list[Choice]
@@ -69,37 +67,29 @@ class Step:
     """Epochs in all."""
     loss: float
     """Mean loss since the latest validation."""
-    value: float | None
-    """Best validation value so far."""
-    metric: str
-    """The metric of that value."""
+    best: str
+    """The metric and its best value on validation so far; empty before the first."""
     seconds_left: float
     """Time that the remaining steps take at the pace of this run."""
 
     def __str__(self) -> str:
-        value = "" if self.value is None else f", best {self.metric} {self.value:.4f}"
+        best = f", best {self.best}" if self.best else ""
         left = self.seconds_left
         time_left = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min"
         return (
             f"epoch {self.epoch}/{self.epochs}, step {self.done:,} of {self.total:,}, "
-            f"loss {self.loss:.4f}{value}, {time_left} left"
+            f"loss {self.loss:.4f}{best}, {time_left} left"
         )
 
 
 def train(
-    split: Split,
-    config: TrainConfig,
-    *,
-    device: str = "auto",
-    checkpoint: Path | None = None,
-    resume: bool = False,
+    split: Split, config: TrainConfig, *, device: str = "auto",
+    checkpoint: Path | None = None, resume: bool = False,
     stop: Callable[[], bool] = lambda: False,
     report: Callable[[Step], None] = lambda step: log.info("%s", step),
     report_seconds: float = 10.0,
-    cooccurrence: Cooccurrence | None = None,
-    make: MakeBase = make_base,
-    loss: Loss | None = None,
-) -> Trained:
+    cooccurrence: Cooccurrence | None = None, make: MakeBase = make_base, loss: Loss | None = None,
+) -> Trained:  # fmt: skip
     """Train a base on the split's train pairs, choosing on validation; test is never read.
 
     Args:
@@ -121,7 +111,7 @@ def train(
         state = _run(*Ranks().broadcast(job), clock, stop, report, report_seconds)
         base = state.gathered(state.best or state.base.tables)
         table, choices = state.validation.table(base)
-    return Trained(table, base.tables, config, state.progress, choices, state.validation.chosen)
+    return Trained(table, base.tables, state.progress, choices, state.validation.chosen)
 
 
 def follow() -> None:
@@ -170,11 +160,8 @@ def _run(
         while progress.epoch < config.epochs and not progress.stopped:
             for batch in state.sampler.epoch(config.seed, progress.epoch, generator, progress.step):
                 state.step(batch)
-                to_report, to_save, to_stop = ranks.broadcast_flags(
-                    clock.passed("report", report_seconds),
-                    clock.passed("checkpoint", every),
-                    stop(),
-                )
+                due = clock.passed("report", report_seconds), clock.passed("checkpoint", every)
+                to_report, to_save, to_stop = ranks.broadcast((*due, stop()))
                 if to_report:
                     report(_step(state, clock))
                 if to_save or to_stop:
@@ -190,12 +177,9 @@ def _run(
 
 
 def choose_temperature(
-    split: Split,
-    config: TrainConfig,
-    *,
-    device: str = "auto",
+    split: Split, config: TrainConfig, *, device: str = "auto",
     stop: Callable[[], bool] = lambda: False,
-) -> Choice:
+) -> Choice:  # fmt: skip
     """The temperature by which a short training ranks validation clearly best.
 
     From the default up and down, until the next candidate is no better. Each is measured with the
@@ -239,6 +223,6 @@ def _step(state: TrainingState, clock: Clock) -> Step:
     return Step(
         done=progress.steps, total=state.n_steps, epoch=progress.epoch + 1,
         epochs=state.config.epochs, loss=state.mean_loss(),
-        value=progress.best if progress.validations else None, metric=state.config.metric,
+        best=f"{state.config.metric} {progress.best:.4f}" if progress.validations else "",
         seconds_left=clock.seconds_left(progress.steps, state.n_steps),
     )  # fmt: skip

@@ -17,15 +17,15 @@ from elasticrec.training.table import folded
 
 
 def bpr(gaps: Tensor) -> Tensor:
-    """Mean of -ln σ(gap): the paper's ϱ is ln σ."""
-    return softplus(-gaps).mean()
+    """-ln σ(gap) of each: the paper's ϱ is ln σ."""
+    return softplus(-gaps)
 
 
 def softmax(
     users: Users, seen: Tensor, pool: Tensor, batch: Batch, *,
     temperature: float, near: Tensor | None = None, near_weight: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """-ln softmax of a seen item's cosine against those of the pool, averaged over pairs.
+    """(B,) -ln softmax of a seen item's cosine against those of the pool.
 
     A user's pairs share the sum over the pool, which is that of her whole vector; she asks for
     the seen item by her vector without it. An item near the seen one may count as a weighted
@@ -45,7 +45,7 @@ def softmax(
     if near is not None and batch.near is not None:
         second = softplus(others - (asking * unit(near)).sum(dim=1) / temperature)
         losses = losses + near_weight * second * (batch.near >= 0)
-    return (losses if batch.weights is None else losses * batch.weights).mean()
+    return losses
 
 
 def diversity(blocks: Tensor, form: str = "bounded") -> Tensor:
@@ -79,11 +79,11 @@ Loss = Callable[[Vectors, Batch], Tensor]
 """The loss of a batch without L2, given its vectors and its numbers."""
 
 
+@dataclass(frozen=True)
 class Objective:
     """The loss that the settings name, averaged over the pairs of a batch, without L2."""
 
-    def __init__(self, config: TrainConfig) -> None:
-        self.config = config
+    config: TrainConfig
 
     def __call__(self, vectors: Vectors, batch: Batch) -> Tensor:
         """The loss of one batch."""
@@ -92,13 +92,14 @@ class Objective:
         seen, unseen = folded(vectors.seen, config), folded(vectors.unseen, config)
         if config.loss == "bpr":
             gaps = (users.asking[:, None, :] * (seen[:, None, :] - unseen)).sum(dim=2)  # (B, m)
-            loss = bpr(gaps.amin(dim=1))
+            losses = bpr(gaps.amin(dim=1))
         else:
             near = None if vectors.near is None else folded(vectors.near, config)
-            loss = softmax(
+            losses = softmax(
                 users, seen, unseen, batch,
                 temperature=config.temperature, near=near, near_weight=config.cooccurrence,
             )  # fmt: skip
+        loss = (losses if batch.weights is None else losses * batch.weights).mean()
         if config.diversity:
             blocks = torch.cat([vectors.seen, vectors.unseen.flatten(0, -2)])
             blocks = blocks.view(len(blocks), config.n_blocks, config.block_size)

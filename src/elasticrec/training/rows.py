@@ -153,10 +153,8 @@ class RowAdam:
 
     def state(self) -> Tables:
         """The moments by name, for a checkpoint."""
-        return {
-            **{f"first.{name}": t for name, t in self.first.items()},
-            **{f"second.{name}": t for name, t in self.second.items()},
-        }
+        moments = {"first": self.first, "second": self.second}
+        return {f"{kind}.{n}": t for kind, found in moments.items() for n, t in found.items()}
 
     def _adam(self, w: Tensor, m: Tensor, v: Tensor, grad: Tensor, rate: float) -> None:
         """Adam's update in place."""

@@ -66,9 +66,7 @@ class Sampler:
     """Draws batches; every epoch visits each train pair once, in an order fixed by (seed, epoch).
 
     A batch is either the next pairs of a shuffled list, or the next users of one with all their
-    items, until it is full. Pairs with weights are visited in proportion to them: as many visits
-    in all, a pair of twice the mean weight twice in an epoch, one of half of it in every second
-    epoch on average. Whole users carry the weights of their pairs instead.
+    items, until it is full. Pairs that have weights carry them along.
 
     Unseen items are uniform: either each example's own, drawn again while the user has them
     (`bpr`), or one pool of distinct items shared by the batch, with a list of who has what of it
@@ -77,14 +75,9 @@ class Sampler:
     """
 
     def __init__(
-        self,
-        train: Pairs,
-        config: TrainConfig,
-        *,
-        whole_users: bool = False,
-        near: np.ndarray | None = None,
-        device: str | torch.device = "cpu",
-    ) -> None:
+        self, train: Pairs, config: TrainConfig, *, whole_users: bool = False,
+        near: np.ndarray | None = None, device: str | torch.device = "cpu",
+    ) -> None:  # fmt: skip
         """A sampler of train pairs.
 
         Args:
@@ -104,12 +97,10 @@ class Sampler:
             self.keys = self.users.long() * train.n_items + self.items
         self.starts = torch.from_numpy(train.indptr[:-1].copy()).to(device)
         self.counts = torch.from_numpy(train.per_user.copy()).to(device)
-        # Ends of the pairs' shares of the visits of an epoch, which has one visit per whole number.
-        self.shares = self.weights = None
+        self.weights = None
         if train.weights is not None:
             shares = train.weights.astype(np.float64) / train.weights.mean(dtype=np.float64)
             self.weights = torch.from_numpy(shares.astype(np.float32)).to(device)
-            self.shares = torch.from_numpy(np.cumsum(shares)).to(device)
         self.near = None if near is None else torch.from_numpy(near.astype(np.int64)).to(device)
         self._place = torch.full((train.n_items,), -1, dtype=torch.int64, device=device)
 
@@ -128,15 +119,12 @@ class Sampler:
         shuffle = torch.Generator(device=self.users.device).manual_seed(seed * 1_000_003 + epoch)
         if self.whole_users:
             for users in self._users(shuffle)[skip:]:
-                _, at = self._pairs_of(ascending(users))
-                weights = None if self.weights is None else self.weights.index_select(0, at)
-                yield self._batch(at, weights, generator)
+                yield self._batch(self._pairs_of(ascending(users))[1], generator)
         else:
-            order = self._pairs(shuffle)
+            order = torch.randperm(self.n_pairs, generator=shuffle, device=self.users.device)
             for start in range(skip * self.batch_size, self.n_pairs, self.batch_size):
                 # By rising number, so that a user's pairs and what is looked up for her lie close.
-                at = ascending(order[start : start + self.batch_size])
-                yield self._batch(at, None, generator)
+                yield self._batch(ascending(order[start : start + self.batch_size]), generator)
 
     def _users(self, shuffle: torch.Generator) -> list[Tensor]:
         """All users with items in a new order, batch by batch."""
@@ -147,16 +135,6 @@ class Sampler:
         _, sizes = torch.unique_consecutive((ends - 1) // self.batch_size, return_counts=True)
         return list(users.split(sizes.tolist()))
 
-    def _pairs(self, shuffle: torch.Generator) -> Tensor:
-        """(n_pairs,) the pairs that an epoch visits, in its order."""
-        device = self.users.device
-        order = torch.randperm(self.n_pairs, generator=shuffle, device=device)
-        if self.shares is None:
-            return order
-        within = torch.rand((), generator=shuffle, device=device, dtype=torch.float64)
-        at = torch.searchsorted(self.shares, order + within, right=True)
-        return at.clamp_(max=self.n_pairs - 1)
-
     def _pairs_of(self, users: Tensor) -> tuple[Tensor, Tensor]:
         """All pairs of some users: the place of each one's user, rising, and its number."""
         counts = self.counts.index_select(0, users)
@@ -164,7 +142,7 @@ class Sampler:
         shift = self.starts.index_select(0, users) - torch.cumsum(counts, 0) + counts
         return row, shift.index_select(0, row).add_(torch.arange(len(row), device=row.device))
 
-    def _batch(self, at: Tensor, weights: Tensor | None, generator: torch.Generator) -> Batch:
+    def _batch(self, at: Tensor, generator: torch.Generator) -> Batch:
         """The batch of some pairs, by rising number, with what is drawn for them."""
         seen = self.items.index_select(0, at).long()
         users, row = torch.unique_consecutive(self.users.index_select(0, at), return_inverse=True)
@@ -174,6 +152,7 @@ class Sampler:
             taken = self._taken_of(unseen, users)
         else:
             unseen = self._own(users.index_select(0, row), generator)
+        weights = None if self.weights is None else self.weights.index_select(0, at)
         return Batch(users, seen, row, unseen, taken, self._near(seen, generator), weights)
 
     def _pool(self, generator: torch.Generator) -> Tensor:

@@ -25,8 +25,6 @@ def make_base(train: Pairs, config: TrainConfig, generator: torch.Generator) -> 
     users, items = first_vectors(train, config, generator, graph)
     if config.base == "history":
         return History(items)
-    if config.aggregation:
-        return Factorization(users * config.own_norm, items, train)
     if config.base == "mf":
         return Factorization(users, items)
     assert graph is not None

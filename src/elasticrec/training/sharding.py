@@ -45,20 +45,11 @@ class Ranks:
             dist.broadcast_object_list(said, device=torch.device("cpu"))
         return said[0]
 
-    def broadcast_flags(self, *flags: bool) -> tuple[bool, ...]:
-        """The flags that rank 0 gives, on every rank."""
-        if self.size == 1:
-            return flags
-        said = torch.tensor(flags)
-        dist.broadcast(said, 0)
-        return tuple(said.tolist())
-
     def summed(self, number: float) -> float:
         """The sum of a number over all ranks."""
-        if self.size == 1:
-            return number
         summed = torch.tensor(number, dtype=torch.float64)
-        dist.all_reduce(summed)
+        if self.size > 1:
+            dist.all_reduce(summed)
         return float(summed)
 
     def device(self, where: torch.device) -> torch.device:
@@ -67,10 +58,8 @@ class Ranks:
         if self.size > 1 and where.type != "cpu":
             found = torch.cuda.device_count() if where.type == "cuda" else 0
             if ranks > found:
-                raise InputError(
-                    f"{ranks} ranks share {found} {where.type} device(s), expected one for each: "
-                    f"start at most {found}, or give --device cpu"
-                )
+                share = f"{ranks} ranks share {found} {where.type} device(s)"
+                raise InputError(f"{share}, expected one for each: start fewer, or --device cpu")
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         return where
 
@@ -171,10 +160,8 @@ def together(command: Callable[[], None], follow: Callable[[], None]) -> None:
     except Exception as error:
         if not ranks.rank:
             raise
-        print(
-            f"error: rank {ranks.rank}: {str(error) or type(error)}".splitlines()[0],
-            file=sys.stderr,
-        )
+        said = f"error: rank {ranks.rank}: {str(error) or type(error)}"
+        print(said.splitlines()[0], file=sys.stderr)
         code = 2
     if code:
         os._exit(code)  # torchrun ends the others

@@ -50,10 +50,8 @@ class Progress:
     """True once early stopping has ended the training."""
     seconds: float = 0.0
     """Time spent, earlier runs included."""
-    cpu_seconds: float = 0.0
-    """Time that all cores worked on it, earlier runs included."""
     validations: list[dict[str, float]] = field(default_factory=list)
-    """One entry per validation: epoch, loss, value, seconds, CPU seconds."""
+    """One entry per validation: epoch, loss, value, seconds."""
 
 
 class TrainingState:
@@ -127,7 +125,7 @@ class TrainingState:
             whole = self.gathered(self.base.tables)
             value = self.ranks.broadcast(0.0 if self.ranks.rank else self.validation.value(whole))
         found |= {"value": value, "seconds": round(progress.seconds, 2)}
-        progress.validations.append(found | {"cpu_seconds": round(progress.cpu_seconds, 2)})
+        progress.validations.append(found)
         measured = "" if self.validation.asked is None else f", {config.metric} {value:.4f}"
         log.info("epoch %d: loss %.4f%s", progress.epoch, found["loss"], measured)
         self._loss_sum.zero_()
@@ -216,17 +214,16 @@ class Clock:
     """Seconds since a training began, and when something was last done."""
 
     def __init__(self) -> None:
-        self._began = time.monotonic(), time.process_time()
+        self._began = time.monotonic()
 
     def start(self, progress: Progress) -> None:
         """Begin to count steps, after those and the seconds that earlier runs took."""
-        self._before = progress.seconds - self._began[0], progress.cpu_seconds - self._began[1]
+        self._before = progress.seconds - self._began
         self._first, self._latest = (progress.steps, time.monotonic()), dict[str, float]()
 
     def note(self, progress: Progress) -> None:
         """Write the seconds so far to the progress."""
-        progress.seconds = self._before[0] + time.monotonic()
-        progress.cpu_seconds = self._before[1] + time.process_time()
+        progress.seconds = self._before + time.monotonic()
 
     def passed(self, what: str, seconds: float) -> bool:
         """True once so many seconds have passed since the start, or since it was last true."""
