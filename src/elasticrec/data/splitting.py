@@ -14,7 +14,7 @@ from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.split import Split
 from elasticrec.data.spool import Spool, release, stretches
 from elasticrec.errors import InputError
-from elasticrec.settings import Count, Positive, Share, check
+from elasticrec.settings import Count, Positive, Share, Weight, check
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ NO_ORDER = "has neither times nor a recorded order, expected one to split by the
 class SequenceConfig:
     """Limits for the use of a recorded order."""
 
-    least_z: float = 4.0
+    least_z: Weight = 4.0
     """Smallest z score of an order that is used."""
     sorted_share: Share = 0.01
     """Share of pairs against their items' usual direction; below it, lists are sorted by a key."""

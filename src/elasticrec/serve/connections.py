@@ -77,7 +77,7 @@ class Server(uvicorn.Server):
         patience = min(limits.stall_seconds, max(LEAST_PATIENCE, patience))
         for each in connections:
             if each.is_slow(now, limits, patience):
-                each.transport.abort()
+                each.end()
 
 
 class Connection(H11Protocol):
@@ -107,6 +107,13 @@ class Connection(H11Protocol):
             return now - self._since > patience
         return now - self._since > (limits.header_seconds if self._is_new else limits.idle_seconds)
 
+    def end(self) -> None:
+        """Close the connection; an answer that was sent whole can still be read by the client."""
+        if self._is_busy or self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, in place of the one that has waited longest if need be."""
         if len(self.connections) >= self.most:
@@ -115,7 +122,7 @@ class Connection(H11Protocol):
                 return
             oldest = next(iter(self.waiting))
             del self.waiting[oldest]
-            oldest.transport.abort()
+            oldest.end()
         super().connection_made(transport)
         self._wait()
 
