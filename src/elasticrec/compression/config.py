@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from elasticrec.errors import InputError
-from elasticrec.settings import Count, Positive, Power, Range, Rounds, Seed, Share, Weight, check
+from elasticrec.settings import Count, Positive, Power, Range, Rounds, Seed, Settings, Share, Weight
 
 
-@dataclass(frozen=True)
-class LinearConfig:
+@dataclass(frozen=True, repr=False)
+class LinearConfig(Settings):
     """Settings by which voters are chosen and weighed.
 
     The defaults suit late validation of three data sets; Amazon-Book
@@ -32,12 +32,9 @@ class LinearConfig:
     together: Annotated[int, Range(1, 10_000)] = 16
     """So many of those behind them are chosen together."""
 
-    def __post_init__(self) -> None:
-        check(self)
 
-
-@dataclass(frozen=True)
-class CompressionConfig:
+@dataclass(frozen=True, repr=False)
+class CompressionConfig(Settings):
     """Settings of codes and neighbour lists; equal settings, table and seed give equal codes."""
 
     most_residual: Annotated[int, Range(0, 64)] = 16
@@ -85,7 +82,7 @@ class CompressionConfig:
     """Draws what codebooks are fitted to."""
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         low, high = self.vote_span
         if low >= high:
             raise InputError(f"vote_span is {self.vote_span}, expected to rise")

@@ -28,13 +28,13 @@ from elasticrec.data.splitting import (
 from elasticrec.errors import InputError
 from elasticrec.files import check_readable, only_member
 from elasticrec.progress import stage
-from elasticrec.settings import Count, Seed, Share, check
+from elasticrec.settings import Count, Seed, Settings, Share
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class PrepareConfig:
+@dataclass(frozen=True, repr=False)
+class PrepareConfig(Settings):
     """Every setting between a source and its split."""
 
     format: str | None = None
@@ -72,7 +72,7 @@ class PrepareConfig:
     """Seed of every random choice."""
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         if not isinstance(self.titles, str | Path | None) and not hasattr(self.titles, "columns"):
             raise InputError(f"titles is {self.titles!r:.50}, expected a path or a frame")
         if self.test is not None and (self.split or self.min_interactions):

@@ -14,7 +14,7 @@ from elasticrec.data.interactions import Interactions, Pairs
 from elasticrec.data.split import Split
 from elasticrec.data.spool import Spool, release, stretches
 from elasticrec.errors import InputError
-from elasticrec.settings import Count, Positive, Share, Weight, check
+from elasticrec.settings import Count, Positive, Settings, Share, Weight
 
 log = logging.getLogger(__name__)
 
@@ -23,8 +23,8 @@ Fractions = tuple[Share, Share, Share]
 NO_ORDER = "has neither times nor a recorded order, expected one to split by the last items"
 
 
-@dataclass(frozen=True)
-class SequenceConfig:
+@dataclass(frozen=True, repr=False)
+class SequenceConfig(Settings):
     """Limits for the use of a recorded order."""
 
     least_z: Weight = 4.0
@@ -35,9 +35,6 @@ class SequenceConfig:
     """Repeats of two items side by side that are needed to judge by their direction."""
     shrinkage: Positive = 5.0
     """Users added at the middle of the list when an item's mean place is learnt."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 SEQUENCE = SequenceConfig()

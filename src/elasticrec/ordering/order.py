@@ -16,7 +16,7 @@ import numpy as np
 from elasticrec.compression.codes import Codes
 from elasticrec.errors import InputError
 from elasticrec.files import Arrays
-from elasticrec.settings import Count, Range, check
+from elasticrec.settings import Count, Range, Settings
 from elasticrec.space import Composition
 
 Spacing = Annotated[float, Range(0.001, 1000)]
@@ -143,8 +143,8 @@ def cut(order: Order, codes: Codes, n_bytes: float) -> Composition:
     return Composition(columns, slots)
 
 
-@dataclass(frozen=True)
-class OrderConfig:
+@dataclass(frozen=True, repr=False)
+class OrderConfig(Settings):
     """The few degrees of freedom of an order."""
 
     columns_per_slot: Spacing = 8.0
@@ -155,9 +155,6 @@ class OrderConfig:
     """Groups, at most: the less popular half of all items, half of the others, and so on."""
     group_items: Count = 2048
     """Items of the most popular group, at least; small catalogues have fewer groups."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     @property
     def name(self) -> str:

@@ -20,12 +20,12 @@ from elasticrec.evaluation.measure import Person, measure
 from elasticrec.evaluation.metrics import parse_metric
 from elasticrec.evaluation.ranking import holders
 from elasticrec.ordering.order import Order, OrderConfig, Spacing, cut, make_order, prefix_bytes
-from elasticrec.settings import Chance, Count, Positive, Power, Range, Seed, check
+from elasticrec.settings import Chance, Count, Positive, Power, Range, Seed, Settings
 from elasticrec.space import Composition
 
 
-@dataclass(frozen=True)
-class OrderSearchConfig:
+@dataclass(frozen=True, repr=False)
+class OrderSearchConfig(Settings):
     """Candidates and measurements of the order."""
 
     order: OrderConfig = field(default_factory=OrderConfig)
@@ -64,7 +64,7 @@ class OrderSearchConfig:
     """Draws the persons."""
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         parse_metric(self.metric)
 
 

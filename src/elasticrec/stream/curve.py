@@ -20,7 +20,7 @@ from elasticrec.evaluation.metrics import DEFAULT_METRICS, parse_metrics
 from elasticrec.evaluation.ranking import Evaluation, Part, evaluate, holders, queries_of
 from elasticrec.model import Model
 from elasticrec.ordering.search import OrderSearchConfig, some_persons
-from elasticrec.settings import Count, Positive, check
+from elasticrec.settings import Count, Positive, Settings
 from elasticrec.space import Budget, Composition
 from elasticrec.stream.chunk import Kind, StreamIndex, copy_prefix, read_index
 from elasticrec.stream.writer import write_stream_of
@@ -29,8 +29,8 @@ LINES = {"full": "trained vectors", "itemknn": "ItemKNN", "popularity": "popular
 """Beside the sizes of a curve stand the vectors that it was made from, and baselines."""
 
 
-@dataclass(frozen=True)
-class CurveConfig:
+@dataclass(frozen=True, repr=False)
+class CurveConfig(Settings):
     """On whom the curve is measured, and at which sizes."""
 
     persons: Count = 5_000
@@ -45,7 +45,7 @@ class CurveConfig:
     """What stands beside the curve."""
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         parse_metrics(self.others)
 
 
