@@ -29,7 +29,7 @@ from tests.serve.making import servable
 from tests.serve.server import Server
 from tests.serve.test_crash import killed
 
-SHAPE: dict[str, Any] = {"n_items": 91_599, "columns": 250, "slots": 8, "n_blocks": 4}
+SHAPE: dict[str, Any] = {"n_items": 91_599, "columns": 250, "slots": 8, "n_blocks": 1}
 LIMITS = {"ready": 5.0, "throughput": 0.7, "steady": 0.02, "errors": 0, "memory": 0.1}
 """Seconds; the least ratio to the static server; seconds; requests; the most growth."""
 
