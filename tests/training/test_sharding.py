@@ -73,9 +73,11 @@ def test_two_ranks_train_the_tables_of_one(tmp_path):
 
 def test_a_killed_rank_ends_all_and_the_same_command_goes_on(tmp_path):
     world().save(tmp_path / "split.npz")
-    settings = "n_blocks=2", "epochs=4", "fewest_steps=8", "negatives=64", "trial_share=0.01"
-    words = ["train", tmp_path / "split.npz", "--device", "cpu"]
-    words += [word for each in settings for word in ("--set", f"train.{each}")]
+    train = "n_blocks=2", "epochs=4", "fewest_steps=8", "negatives=64", "trial_share=0.01"
+    others = "order.sizes=20", "order.vote_sizes=20", "order.vote_grid=2", "refit=false"
+    words = ["fit", tmp_path / "split.npz", "--device", "cpu"]
+    for each in (*(f"train.{setting}" for setting in train), *others):
+        words += ["--set", each]
     run(*words, "-o", tmp_path / "plain")
     # Rank 0 has two seconds to say what it found before it is ended, too.
     killed = torchrun("command", 25, *words, "-o", tmp_path / "model", looks_every=2)
@@ -90,3 +92,6 @@ def test_a_killed_rank_ends_all_and_the_same_command_goes_on(tmp_path):
     assert "resumed in epoch 2" in again.stderr
     tables = [BlockTable.load(tmp_path / name / "table.safetensors") for name in ("plain", "model")]
     np.testing.assert_allclose(tables[0].blocks, tables[1].blocks, atol=1e-3)
+    # Training through the codes has several ranks, too.
+    sizes = [(tmp_path / name / "stream.elastic").stat().st_size for name in ("plain", "model")]
+    assert sizes[0] == sizes[1]
