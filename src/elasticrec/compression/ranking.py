@@ -5,7 +5,7 @@ vector is missing, and what is missing of all of a person's items adds up. So so
 training go on through the codes: items count as what their first columns say, a random number of
 them in each step. Codewords move, and so do the items' vectors, by what would be better for what is
 said of them: items then change their codewords. The columns behind these are fitted to what is left
-of the vectors as they were, so that large files lose nothing.
+of the vectors as they were, so that large files lose little.
 """
 
 from __future__ import annotations
